@@ -40,14 +40,14 @@ use self::{
     access::{Access, AccessKind, Connection, Effects, Evaluation, QueryCall, Sql},
     escape::Addresses,
     graph::{Graph, NodeIndex, NodeKind},
-    place::{Aliases, Behind, Place, Root},
+    place::{Aliases, Behind, Place, Root, Step},
     pointers::{Pointers, Surroundings},
     reaching::{DefinitionIndex, Definitions},
     summary::{Summaries, Summary},
 };
 use crate::{
     api::{Models, Role, Server},
-    ir::{Callee, Expression, ExpressionKind, Function, Program, Scope, VariableIndex},
+    ir::{Callee, Expression, ExpressionKind, Function, Program, Scope, Type, VariableIndex},
     sql::{self, QueryKind},
 };
 
@@ -614,7 +614,10 @@ impl<'f, 'a, 'p> Resolver<'f, 'a, 'p> {
             return if declares { Vec::new() } else { vec![unknown] };
         };
         if !flow.around.is_pointer(value) {
-            return Vec::new();
+            return match is_part_of_pointer(flow.around.program, &made.place) {
+                true => vec![Place::whole(Root::Unknown)],
+                false => Vec::new(),
+            };
         }
         if self.followed.borrow().contains(&definition) {
             self.is_cut.set(true);
@@ -627,6 +630,13 @@ impl<'f, 'a, 'p> Resolver<'f, 'a, 'p> {
         let copied = flow.around.targets_of_copy(value, &there, made.node);
         copied.unwrap_or_else(|| flow.around.targets(value, &there, made.node))
     }
+}
+
+/// Returns true for some bytes of a pointer.
+fn is_part_of_pointer(program: &Program, place: &Place) -> bool {
+    let Some((Step::Element(_), path)) = place.path.split_last() else { return false };
+    let pointer = Place { root: place.root.clone(), path: path.to_vec() };
+    matches!(place::type_of(program, &pointer), Some(Type::Pointer { .. }))
 }
 
 impl Resolver<'_, '_, '_> {

@@ -153,7 +153,7 @@ pub struct Record {
     pub name: String,
     /// True if it is a union: its fields share their bytes.
     pub union: bool,
-    /// The fields in order.
+    /// The fields in order, behind the base classes, which have no name here.
     pub fields: Vec<(String, Type)>,
 }
 

@@ -235,6 +235,12 @@ impl Records {
             };
             self.names.insert(name.clone());
             let mut fields = Vec::new();
+            let is_base = |one: &Entity<'_>| one.get_kind() == EntityKind::BaseSpecifier;
+            let bases = definition.get_children().into_iter().filter(is_base);
+            for ty in bases.filter_map(|base| base.get_type()) {
+                fields.push((String::new(), lower(ty)));
+                pending.push(ty.get_canonical_type());
+            }
             for field in ty.get_fields().unwrap_or_default() {
                 let Some(ty) = field.get_type() else { continue };
                 fields.push((field_name(field), lower(ty)));

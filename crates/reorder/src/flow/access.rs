@@ -635,12 +635,6 @@ fn for_caller<'a>(sql: Sql<'a>, arguments: &'a [Expression]) -> Sql<'a> {
     }
 }
 
-fn extended(base: &Place, rest: &[Step]) -> Place {
-    let mut place = base.clone();
-    place.path.extend_from_slice(rest);
-    place
-}
-
 /// Returns the variable that an expression consists of.
 pub(crate) fn variable(expression: &Expression) -> Option<VariableIndex> {
     match &expression.kind {

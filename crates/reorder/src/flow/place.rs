@@ -5,7 +5,10 @@
 //! - PLACE-2. Memory behind a pointer may be that of a variable only if the variable's address
 //!   escapes, or if the variable is static or global.
 //! - PLACE-3. Two fields of one structure share no bytes, unless it is a union. Two elements with
-//!   different constant indexes share none.
+//!   different constant indexes share none. This is compared step by step, as long as both paths
+//!   are in the same structure or array. Behind a cast, or a pointer to the first element of an
+//!   array, they may not be: the fields of different structures, or a field and an element, may
+//!   share bytes.
 //! - PLACE-4. Pointers to two different structures, neither of which contains the other, lead to
 //!   different memory, and one to a structure leads to no number: a C program that breaks this has
 //!   no defined meaning (C11 6.5, paragraph 7). Two pointers to the same structure lead to the same
@@ -156,32 +159,59 @@ fn behind_element(path: &[Step]) -> &[Step] {
 }
 
 /// Returns the type of what a root that is memory behind a pointer holds.
-fn target_type<'a>(program: &'a Program, root: &Root) -> Option<&'a Type> {
+pub(super) fn target_type<'a>(program: &'a Program, root: &Root) -> Option<&'a Type> {
+    pointer_type(program, root)?.pointee()
+}
+
+/// Returns the type of the pointer or reference that leads to a root.
+pub(super) fn pointer_type<'a>(program: &'a Program, root: &Root) -> Option<&'a Type> {
     match root {
-        Root::Pointee(pointer) => program.variable(*pointer).ty.pointee(),
-        Root::Behind(behind) => type_of(program, &behind.pointer)?.pointee(),
+        Root::Pointee(pointer) => Some(&program.variable(*pointer).ty),
+        Root::Behind(behind) => type_of(program, &behind.pointer),
         _ => None,
     }
 }
 
 /// Returns the type of a place, if it is known.
 pub(crate) fn type_of<'a>(program: &'a Program, place: &Place) -> Option<&'a Type> {
-    let mut ty = match &place.root {
+    let ty = match &place.root {
         Root::Variable(variable) => &program.variable(*variable).ty,
         root => target_type(program, root)?,
     };
-    for step in &place.path {
-        ty = match (step, ty) {
-            (Step::Field(record, name), _) => {
-                let record = program.records.iter().find(|one| one.name == *record)?;
-                record.fields.iter().find(|(field, _)| field == name).map(|(_, ty)| ty)?
-            }
-            (Step::Element(_), Type::Array { of, .. }) => of,
-            // An element of the memory behind a pointer.
-            (Step::Element(_), _) => ty,
-        };
+    // The first index of a pointer to an array selects an array.
+    let is_pointer = matches!(pointer_type(program, &place.root), Some(Type::Pointer { .. }));
+    let path = match (&place.path[..], ty) {
+        ([Step::Element(_), rest @ ..], Type::Array { .. }) if is_pointer => rest,
+        (path, _) => path,
+    };
+    path.iter().try_fold(ty, |ty, step| match step {
+        Step::Field(record, name) => field_type(program, record, name),
+        Step::Element(_) => Some(element_type(ty)),
+    })
+}
+
+/// Returns the type of a place, whatever its path begins with.
+pub(super) fn type_behind<'a>(program: &'a Program, place: &Place) -> Option<&'a Type> {
+    let is_field = |step: &Step| matches!(step, Step::Field(..));
+    let Some(last) = place.path.iter().rposition(is_field) else {
+        return type_of(program, place);
+    };
+    let Step::Field(record, name) = &place.path[last] else { return None };
+    let ty = field_type(program, record, name)?;
+    Some(place.path[last + 1..].iter().fold(ty, |ty, _| element_type(ty)))
+}
+
+fn field_type<'a>(program: &'a Program, record: &str, name: &str) -> Option<&'a Type> {
+    let record = program.records.iter().find(|one| one.name == *record)?;
+    record.fields.iter().find(|(field, _)| field == name).map(|(_, ty)| ty)
+}
+
+/// Returns the type of an element of an array, or of the memory behind a pointer.
+fn element_type(ty: &Type) -> &Type {
+    match ty {
+        Type::Array { of, .. } => of,
+        _ => ty,
     }
-    Some(ty)
 }
 
 /// Returns true for the types whose objects programs use as memory for anything.
@@ -287,11 +317,24 @@ impl<'a, 'p> Aliases<'a, 'p> {
     }
 
     fn paths_meet(&self, a: &[Step], b: &[Step]) -> bool {
-        a.iter().zip(b).all(|(a, b)| match (a, b) {
-            (Step::Field(record, a), Step::Field(_, b)) => a == b || self.is_union(record),
-            (Step::Element(Some(a)), Step::Element(Some(b))) => a == b,
-            _ => true,
-        })
+        for steps in a.iter().zip(b) {
+            let may_meet = match steps {
+                (Step::Field(of, a), Step::Field(other, b)) if of == other => {
+                    if a != b && self.is_union(of) {
+                        return true;
+                    }
+                    a == b
+                }
+                (Step::Element(Some(a)), Step::Element(Some(b))) => a == b,
+                (Step::Element(_), Step::Element(_)) => true,
+                // From here on, the steps are those of different structures.
+                _ => return true,
+            };
+            if !may_meet {
+                return false;
+            }
+        }
+        true
     }
 
     fn pointees_meet(&self, a: &Place, b: &Place) -> bool {

@@ -1,7 +1,7 @@
 //! The places that pointers lead to, and the places that expressions denote.
 
 use super::{
-    place::{Behind, Place, Root, Step},
+    place::{Behind, Place, Root, Step, type_behind},
     prepared,
     summary::Summaries,
 };
@@ -9,6 +9,9 @@ use crate::{
     api::{Call, Models, Returns},
     ir::{Callee, Declaration, Expression, ExpressionKind as Kind, Program, Scope, Type},
 };
+
+/// The class of `std::string_view`.
+const VIEW: &str = "std::basic_string_view";
 
 /// Where pointers lead.
 pub(crate) trait Pointers<'a> {
@@ -44,7 +47,10 @@ impl<'a> Surroundings<'a, '_> {
         match &expression.kind {
             Kind::Variable(variable) => Some(&self.program.variable(*variable).ty),
             Kind::Field { ty, .. } | Kind::Cast(ty, _) | Kind::Call { result: ty, .. } => Some(ty),
-            Kind::Element { base, .. } | Kind::Dereference(base) => self.type_of(base)?.pointee(),
+            Kind::Element { base, .. } | Kind::Dereference(base) => match self.type_of(base)? {
+                Type::Reference { to, .. } => to.pointee(),
+                ty => ty.pointee(),
+            },
             Kind::Assign { target, .. } => self.type_of(target),
             Kind::Comma(_, last) => self.type_of(last),
             Kind::Conditional(_, yes, _) => self.type_of(yes),
@@ -117,7 +123,11 @@ impl<'a> Surroundings<'a, '_> {
             Kind::Cast(..) if self.makes_pointer(expression) => vec![Place::whole(Root::Unknown)],
             // Its pointer may lead to the structure around what the operand leads to.
             Kind::Cast(ty, operand) if self.changes_structure(ty, operand) => {
-                all(operand).into_iter().map(|place| Place::whole(place.root)).collect()
+                let around = |place: Place| match place.path.is_empty() {
+                    true => place,
+                    false => anywhere_in(place.root),
+                };
+                all(operand).into_iter().map(around).collect()
             }
             Kind::Cast(_, operand) => all(operand),
             Kind::Comma(_, last) => all(last),
@@ -126,23 +136,28 @@ impl<'a> Surroundings<'a, '_> {
             Kind::List(values) => values.iter().flat_map(all).collect(),
             Kind::Binary(operator, left, right) if operator == "+" || operator == "-" => {
                 let base = if self.is_pointer(left) { left } else { right };
-                all(base).into_iter().map(inside).collect()
+                self.elements(base, &Step::Element(None), all(base))
             }
             Kind::Increment(_, pointer) | Kind::Assign { target: pointer, .. } => {
-                all(pointer).into_iter().map(inside).collect()
+                self.elements(pointer, &Step::Element(None), all(pointer))
             }
             Kind::Variable(_)
             | Kind::Element { .. }
             | Kind::Field { .. }
             | Kind::Dereference(_) => {
                 let places = self.denoted(expression, pointers, node);
+                // A view of a text is a pointer to it.
+                if matches!(self.type_of(expression), Some(Type::Class(name)) if name == VIEW) {
+                    let texts = places.iter().flat_map(|place| self.led_to(place, pointers));
+                    return places.iter().cloned().chain(texts).collect();
+                }
                 // An object of a class stands for what it owns.
                 if self.is_array(expression)
                     || matches!(self.type_of(expression), Some(Type::Class(_) | Type::Record(_)))
                 {
                     return places;
                 }
-                if matches!(self.type_of(expression), Some(Type::Reference { .. })) {
+                if self.is_reference_to_object(expression) {
                     return places;
                 }
                 let texts = prepared::known_texts(*self, expression).unwrap_or_default();
@@ -162,24 +177,116 @@ impl<'a> Surroundings<'a, '_> {
                 Vec::new()
             }
             Kind::Call { callee, arguments, .. } => {
-                let returns = match (self.models.call(callee), callee) {
-                    (Some(model), _) => Some(&model.returns),
-                    (None, Callee::Function(name)) => self
-                        .summaries
-                        .of(name)
-                        .and_then(|one| one.as_ref().ok())
-                        .map(|s| &s.returns),
-                    _ => None,
-                };
-                match returns {
-                    Some(Returns::New) => vec![Place::whole(Root::Object(node))],
-                    Some(Returns::Borrowed(argument)) if *argument < arguments.len() => {
-                        all(&arguments[*argument])
+                let places = self.returned(callee, arguments, pointers, node);
+                match self.type_of(expression) {
+                    Some(Type::Reference { .. }) if !self.is_reference_to_object(expression) => {
+                        places.iter().flat_map(|place| self.led_to(place, pointers)).collect()
                     }
-                    _ => vec![Place::whole(Root::Unknown)],
+                    _ => places,
                 }
             }
             _ => vec![Place::whole(Root::Unknown)],
+        }
+    }
+
+    /// Returns true for a reference to something other than a pointer.
+    fn is_reference_to_object(&self, expression: &'a Expression) -> bool {
+        matches!(self.type_of(expression), Some(Type::Reference { to, .. })
+            if !matches!(**to, Type::Pointer { .. }))
+    }
+
+    /// Returns the places that the result of a call, a pointer or a reference, leads to.
+    fn returned(
+        &self,
+        callee: &'a Callee,
+        arguments: &'a [Expression],
+        pointers: &dyn Pointers<'a>,
+        node: usize,
+    ) -> Vec<Place> {
+        let all = |one: &'a Expression| self.targets(one, pointers, node);
+        let unknown = || vec![Place::whole(Root::Unknown)];
+        if let Some(model) = self.models.call(callee) {
+            return match model.returns {
+                Returns::New => vec![Place::whole(Root::Object(node))],
+                Returns::Borrowed(argument) => arguments.get(argument).map_or_else(unknown, all),
+                Returns::Value => unknown(),
+            };
+        }
+        let Callee::Function(name) = callee else { return unknown() };
+        let summary = self.summaries.of(name).and_then(|one| one.as_ref().ok());
+        let Some(summary) = summary else { return unknown() };
+        let led_to_by = |number: usize| match arguments.get(number) {
+            // The object of a method is no pointer to it.
+            Some(object) if summary.method && number == 0 => {
+                Some(self.denoted(object, pointers, node))
+            }
+            argument => argument.map(all),
+        };
+        match &summary.returns {
+            Returns::New => vec![Place::whole(Root::Object(node))],
+            Returns::Borrowed(argument) => led_to_by(*argument).unwrap_or_else(unknown),
+            Returns::Value => unknown(),
+        }
+    }
+
+    /// Returns the element with an index of the memory that a pointer leads to, whose places are
+    /// given.
+    pub(super) fn elements(
+        &self,
+        pointer: &'a Expression,
+        step: &Step,
+        places: Vec<Place>,
+    ) -> Vec<Place> {
+        let pointee = self.type_of(pointer).and_then(Type::pointee);
+        places.iter().map(|place| self.element(place, step, pointee)).collect()
+    }
+
+    /// Returns an element of the memory that a pointer to a type leads to.
+    ///
+    /// A pointer to an array may lead to any of its elements, unless it is a parameter or a pointer
+    /// in the caller's memory, whose pointee begins where it points. A pointer to an element leads
+    /// to the others as well.
+    pub(super) fn element(&self, place: &Place, step: &Step, pointee: Option<&Type>) -> Place {
+        if begins_there(place) {
+            // Of a pointer to an array, `(*p)[1]` and `p[0][1]` are one place.
+            let is_array = matches!(pointee, Some(Type::Array { .. }));
+            return place.part(if is_array { Step::Element(None) } else { step.clone() });
+        }
+        let own = type_behind(self.program, place);
+        if let (Some(Type::Array { of, .. }), Some(pointee)) = (own, pointee)
+            && **of == *pointee
+        {
+            return place.part(Step::Element(None));
+        }
+        let is_field = |step: &Step| matches!(step, Step::Field(..));
+        let is_other = |(own, pointee): (&Type, &Type)| innermost(own) != innermost(pointee);
+        let is_other = own.zip(pointee).is_some_and(is_other);
+        // A field that is no array has no other elements; programs step to the next field.
+        let is_one = place.path.last().is_some_and(is_field)
+            && !matches!(own, None | Some(Type::Array { .. }))
+            && *step != Step::Element(Some(0));
+        if is_one || is_other && place.path.iter().any(is_field) {
+            return anywhere_in(place.root.clone());
+        }
+        let mut all = place.clone();
+        if matches!(all.path.last(), Some(Step::Element(_))) {
+            all.path.pop();
+        }
+        all.part(Step::Element(None))
+    }
+
+    /// Returns a field of a structure that begins at a place. If the place holds something else, as
+    /// behind a cast, the structure is around it.
+    pub(super) fn field(&self, place: &Place, record: &str, step: Step) -> Place {
+        let own = type_behind(self.program, place).map(innermost);
+        let is_other = match own {
+            Some(Type::Record(name)) => name != record,
+            Some(Type::Scalar(_) | Type::Pointer { .. }) => true,
+            _ => false,
+        };
+        match is_other && !place.path.is_empty() {
+            true => anywhere_in(place.root.clone()).part(step),
+            false => place.part(step),
         }
     }
 
@@ -216,21 +323,37 @@ impl<'a> Surroundings<'a, '_> {
             Kind::Field { base, record, name, .. } => {
                 let step = Step::Field(record.clone(), name.clone());
                 let bases = self.denoted(base, pointers, node);
-                bases.iter().map(|place| place.part(step.clone())).collect()
+                bases.iter().map(|place| self.field(place, record, step.clone())).collect()
             }
             Kind::Element { base, index } => {
                 let step = Step::Element(self.program.index(index));
-                let is_array = self.is_array(base);
-                let bases = if is_array {
-                    self.denoted(base, pointers, node)
-                } else {
-                    self.targets(base, pointers, node)
-                };
-                bases.iter().map(|place| element(place, &step, is_array)).collect()
+                let is_reference = matches!(self.type_of(base), Some(Type::Reference { to, .. })
+                    if matches!(**to, Type::Array { .. }));
+                match self.is_array(base) || is_reference {
+                    true => {
+                        let bases = self.denoted(base, pointers, node);
+                        bases.iter().map(|place| place.part(step.clone())).collect()
+                    }
+                    false => self.elements(base, &step, self.targets(base, pointers, node)),
+                }
             }
-            Kind::Dereference(pointer) => self.targets(pointer, pointers, node),
+            Kind::Dereference(pointer) => {
+                let places = self.targets(pointer, pointers, node);
+                let is_array = matches!(self.type_of(pointer), Some(Type::Pointer { to, .. })
+                    if matches!(**to, Type::Array { .. }));
+                let first = |place: Place| match is_array && begins_there(&place) {
+                    true => place.part(Step::Element(None)),
+                    false => place,
+                };
+                places.into_iter().map(first).collect()
+            }
             Kind::Cast(_, operand) => self.denoted(operand, pointers, node),
             Kind::Text(_) | Kind::Constant(_) => Vec::new(),
+            Kind::Call { callee, arguments, result: Type::Reference { .. } } => {
+                self.returned(callee, arguments, pointers, node)
+            }
+            // The object of a compound literal has no name.
+            Kind::List(_) => vec![Place::whole(Root::Unknown)],
             _ => self.targets(expression, pointers, node),
         }
     }
@@ -257,26 +380,20 @@ pub(super) fn with_texts(led: Place, pointer: &Place, texts: &[String]) -> Place
     Place::whole(Root::Behind(Box::new(behind)))
 }
 
-/// Returns any element of the array that a place belongs to.
-fn inside(place: Place) -> Place {
-    element(&place, &Step::Element(None), false)
+/// Returns true for the memory that a pointer from outside of the function leads to.
+fn begins_there(place: &Place) -> bool {
+    matches!(place.root, Root::Pointee(_) | Root::Behind(_)) && place.path.is_empty()
 }
 
-/// Returns an element of an array, or of the memory behind a pointer.
-///
-/// A pointer to an array may lead to any of its elements, unless it is a parameter or a pointer in
-/// the caller's memory, whose pointee begins where it points.
-fn element(place: &Place, step: &Step, is_array: bool) -> Place {
-    let begins = matches!(place.root, Root::Pointee(_) | Root::Behind(_));
-    let at_start = is_array || begins && place.path.is_empty();
-    match step {
-        Step::Element(_) if !at_start => {
-            if place.path.last() == Some(&Step::Element(None)) {
-                place.clone()
-            } else {
-                place.part(Step::Element(None))
-            }
-        }
-        _ => place.part(step.clone()),
+/// Returns a part of an object that is not known: it shares bytes with all of its parts.
+fn anywhere_in(root: Root) -> Place {
+    Place::whole(root).part(Step::Element(None))
+}
+
+/// Returns the type of the elements of an array, of arrays of them too; any other type as it is.
+fn innermost(ty: &Type) -> &Type {
+    match ty {
+        Type::Array { of, .. } => innermost(of),
+        _ => ty,
     }
 }

@@ -1,13 +1,13 @@
 //! The places of a called function, as places of its caller.
 
-use super::{Evaluation, extended};
+use super::Evaluation;
 use crate::{
     flow::{
-        place::{Behind, Place, Root},
+        place::{Behind, Place, Root, Step, pointer_type, target_type, type_behind},
         pointers::with_texts,
         summary::Summary,
     },
-    ir::Expression,
+    ir::{Expression, Type},
 };
 
 impl<'a> Evaluation<'a, '_> {
@@ -43,7 +43,45 @@ impl<'a> Evaluation<'a, '_> {
             }
             _ => return vec![place.clone()],
         };
-        bases.iter().map(|base| extended(base, &place.path)).collect()
+        bases.iter().map(|base| self.extended(base, place)).collect()
+    }
+
+    /// Returns a place of a called function, here behind the place that its pointer leads to.
+    fn extended(&self, base: &Place, place: &Place) -> Place {
+        let around = self.around;
+        let append = |base: &Place, rest: &[Step]| {
+            let mut place = base.clone();
+            place.path.extend_from_slice(rest);
+            place
+        };
+        let begins = base.path.is_empty() && base.variable().is_none();
+        match place.path.split_first() {
+            Some((step @ Step::Field(record, _), rest)) => {
+                append(&around.field(base, record, step.clone()), rest)
+            }
+            Some((step @ Step::Element(index), rest)) if !begins => {
+                let pointee = target_type(around.program, &place.root);
+                let own = type_behind(around.program, base);
+                let is_reference = pointer_type(around.program, &place.root)
+                    .is_some_and(|ty| matches!(ty, Type::Reference { .. }));
+                let is_whole = matches!(pointee, Some(Type::Array { .. }))
+                    && !matches!(base.path.last(), Some(Step::Element(_)));
+                match (own, pointee) {
+                    _ if is_reference => append(base, &place.path),
+                    (Some(Type::Array { of, .. }), Some(pointee)) if **of == *pointee => {
+                        append(&base.part(step.clone()), rest)
+                    }
+                    // It is what the pointer leads to.
+                    (Some(own), Some(pointee))
+                        if own == pointee && (is_whole || *index == Some(0)) =>
+                    {
+                        append(base, rest)
+                    }
+                    _ => append(&around.element(base, step, pointee), rest),
+                }
+            }
+            _ => append(base, &place.path),
+        }
     }
 
     /// Returns what a pointer leads to here that a called function follows.
@@ -71,9 +109,11 @@ impl<'a> Evaluation<'a, '_> {
         number: usize,
         summary: &Summary<'a>,
     ) -> Vec<Place> {
-        match (arguments.first(), summary.method && number == 0) {
+        match (arguments.get(number), summary.method && number == 0) {
             (Some(object), true) => self.around.denoted(object, self.pointers, self.node),
-            _ => self.led_to_by_copy(arguments, number),
+            (Some(_), false) => self.led_to_by_copy(arguments, number),
+            // A default argument is not written.
+            (None, _) => vec![Place::whole(Root::Unknown)],
         }
     }
 

@@ -1,0 +1,24 @@
+// The cast pointer leads to another object than the one that is written.
+// expect: moves
+#include "shop.h"
+
+struct part {
+    long n, m;
+};
+
+struct whole {
+    struct part part;
+    long x;
+};
+
+void pay(struct db *db)
+{
+    struct whole o = {{0, 0}, 0}, other = {{0, 0}, 0};
+    struct part *p = (struct part *)&other;
+
+    db_begin(db);
+    o.part.n = 5;
+    db_run(db, "UPDATE customer SET c_visits = $1 WHERE c_id = 2", o.part.n);
+    db_run(db, "UPDATE region SET r_total = $1 WHERE r_id = 1", p->n);
+    db_commit(db);
+}
