@@ -222,10 +222,14 @@ impl<'a> Surroundings<'a, '_> {
             }
             argument => argument.map(all),
         };
-        match &summary.returns {
-            Returns::New => vec![Place::whole(Root::Object(node))],
-            Returns::Borrowed(argument) => led_to_by(*argument).unwrap_or_else(unknown),
-            Returns::Value => unknown(),
+        match (&summary.returns, summary.returns_part_of) {
+            (Returns::New, _) => vec![Place::whole(Root::Object(node))],
+            (Returns::Borrowed(argument), _) => led_to_by(*argument).unwrap_or_else(unknown),
+            (Returns::Value, Some(argument)) => {
+                let around = led_to_by(argument).unwrap_or_else(unknown);
+                around.into_iter().map(|place| anywhere_in(place.root)).collect()
+            }
+            (Returns::Value, None) => unknown(),
         }
     }
 

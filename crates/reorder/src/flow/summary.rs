@@ -35,6 +35,9 @@ pub struct Summary<'a> {
     pub parts: Vec<Part<'a>>,
     /// The kind of its result.
     pub returns: Returns,
+    /// The parameter into whose memory its result leads, if it may lead elsewhere than to the
+    /// begin: that of `return &b->c`.
+    pub returns_part_of: Option<usize>,
     /// True if its result is a new result or statement of a database interface.
     pub returns_result: bool,
     /// Of each parameter, true if the function may keep the pointer that is passed to it.
@@ -236,11 +239,13 @@ impl<'a> Summaries<'a> {
             };
             Part { effects, results: results(&flow, node) }
         };
+        let (returns, returns_part_of) = returns(&flow, function);
         Summary {
             method: function.method,
             parameters: function.parameters.clone(),
             parts: (1..flow.effects.len()).map(part).collect(),
-            returns: returns(&flow, function),
+            returns,
+            returns_part_of,
             returns_result: returned(&flow).iter().all(|place| {
                 matches!(place.root, Root::Object(maker) if flow.effects[maker].makes_result)
             }),
@@ -311,21 +316,25 @@ fn returned(flow: &Flow<'_, '_>) -> BTreeSet<Place> {
     places
 }
 
-fn returns(flow: &Flow<'_, '_>, function: &Function) -> Returns {
+/// Returns the kind of a function's result, and the parameter in whose memory it is a part.
+fn returns(flow: &Flow<'_, '_>, function: &Function) -> (Returns, Option<usize>) {
     let places = returned(flow);
     let parameter = |place: &Place| match place.root {
         Root::Pointee(variable) => function.parameters.iter().position(|&one| one == variable),
         _ => None,
     };
-    let Some(first) = places.first() else { return Returns::Value };
+    let Some(first) = places.first() else { return (Returns::Value, None) };
     if places.iter().all(|place| matches!(place.root, Root::Object(_))) {
-        return Returns::New;
+        return (Returns::New, None);
     }
     match parameter(first) {
         Some(one) if places.iter().all(|place| parameter(place) == Some(one)) => {
-            Returns::Borrowed(one)
+            match places.iter().all(|place| place.path.is_empty()) {
+                true => (Returns::Borrowed(one), None),
+                false => (Returns::Value, Some(one)),
+            }
         }
-        _ => Returns::Value,
+        _ => (Returns::Value, None),
     }
 }
 
