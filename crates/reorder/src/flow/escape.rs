@@ -12,7 +12,9 @@ use super::{
 };
 use crate::{
     api::{Models, Returns},
-    ir::{Callee, Expression, ExpressionKind as Kind, Program, Scope, Type, VariableIndex},
+    ir::{
+        Callee, Expression, ExpressionKind as Kind, Language, Program, Scope, Type, VariableIndex,
+    },
 };
 
 /// The facts about the addresses of variables; each list by the variable's index.
@@ -48,6 +50,12 @@ pub(crate) fn addresses(
             NodeKind::Declare(declaration) => {
                 if let Some(initial) = &declaration.initial {
                     search.stored(initial, Some(declaration.variable));
+                    // A constructor that is not known may keep `this`.
+                    if matches!(&initial.kind, Kind::Construct(class, _)
+                        if models.construct(class).is_none())
+                    {
+                        search.away.insert(declaration.variable);
+                    }
                     search.visit(initial);
                 }
             }
@@ -137,6 +145,13 @@ impl Search<'_> {
         )
     }
 
+    /// Returns true if the first argument of a call may be the object of a method.
+    fn may_be_object(&self, argument: &Expression) -> bool {
+        let ty = self.surroundings().type_of(argument);
+        self.program.language == Language::Cpp
+            && matches!(ty, Some(Type::Class(_) | Type::Record(_)))
+    }
+
     fn surroundings(&self) -> Surroundings<'_, '_> {
         let Search { program, models, summaries, .. } = *self;
         Surroundings { program, models, summaries }
@@ -155,7 +170,9 @@ impl Search<'_> {
         for (at, argument) in arguments.iter().enumerate() {
             if summary.is_none_or(|one| one.keeps.get(at).copied().unwrap_or(true)) {
                 self.stored(argument, None);
-                if at == 0 && summary.is_some_and(|one| one.method) {
+                let may_be_object =
+                    summary.map_or_else(|| self.may_be_object(argument), |one| one.method);
+                if at == 0 && may_be_object {
                     self.address_of(argument, None);
                 }
             }

@@ -1,0 +1,25 @@
+// `keep` may have stored the address of `o` where `where` finds it.
+// expect: unchanged
+#include "shop.h"
+
+class watched {
+public:
+    long n = 0;
+    watched() = default;
+    void keep();
+};
+
+long *where();
+
+void pay(db *db)
+{
+    watched o;
+    o.keep();
+    long *p = where();
+
+    db_begin(db);
+    db_run(db, "UPDATE region SET r_total = $1 WHERE r_id = 1", o.n);
+    *p = 5;
+    db_run(db, "UPDATE customer SET c_visits = $1 WHERE c_id = 2", *p);
+    db_commit(db);
+}
