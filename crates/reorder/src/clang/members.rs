@@ -35,6 +35,13 @@ impl<'tu> Lowering<'tu, '_> {
         let record = types::record_name_of(parent);
         let base = self.through_unnamed(entity, parent, base);
         let (name, ty) = (types::field_name(field), types::lower(ty));
+        let known = field.get_type().and_then(|ty| ty.get_pointee_type());
+        let known = known.and_then(|to| to.get_canonical_type().get_declaration());
+        let is_known = known.is_none_or(|to| to.get_definition().is_some());
+        if matches!(&ty, Type::Reference { to, .. } if !matches!(**to, Type::Class(_)) && is_known)
+        {
+            return with(Kind::Opaque("a field that is a reference".to_owned()));
+        }
         with(Kind::Field { base: Box::new(base), record, name, ty })
     }
 

@@ -9,10 +9,11 @@ use super::lowering::{Lowering, operands};
 use super::types;
 use crate::ir::{ExpressionKind as Kind, Type};
 
-/// The operators with two operands and without an effect.
+/// The operators with two operands and without an effect. A pointer to a member is not followed:
+/// `.*` and `->*` are left out.
 const BINARY: &[&str] = &[
     "+", "-", "*", "/", "%", "<<", ">>", "<", ">", "<=", ">=", "==", "!=", "&", "|", "^", "&&",
-    "||", ".*", "->*",
+    "||",
 ];
 
 impl<'tu> Lowering<'tu, '_> {

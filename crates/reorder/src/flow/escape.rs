@@ -13,7 +13,8 @@ use super::{
 use crate::{
     api::{Models, Returns},
     ir::{
-        Callee, Expression, ExpressionKind as Kind, Language, Program, Scope, Type, VariableIndex,
+        Callee, Expression, ExpressionKind as Kind, Language, Program, Scope, Type, Variable,
+        VariableIndex,
     },
 };
 
@@ -210,8 +211,9 @@ impl Search<'_> {
     fn local_root(&self, target: &Expression) -> Option<VariableIndex> {
         match &target.kind {
             Kind::Variable(variable) => {
-                let scope = self.program.variable(*variable).scope;
-                matches!(scope, Scope::Local | Scope::Parameter).then_some(*variable)
+                let Variable { scope, ty, .. } = self.program.variable(*variable);
+                let is_own = matches!(scope, Scope::Local | Scope::Parameter);
+                (is_own && !matches!(ty, Type::Reference { .. })).then_some(*variable)
             }
             Kind::Element { base, .. } => {
                 let root = self.local_root(base)?;

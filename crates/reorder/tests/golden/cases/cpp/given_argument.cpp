@@ -1,0 +1,22 @@
+// The helper writes `other`.
+// function: pay
+// expect: moves
+#include "shop.h"
+
+static long count;
+
+static void put(long *p = &count)
+{
+    *p = 5;
+}
+
+void pay(db *db)
+{
+    long other = 0;
+
+    db_begin(db);
+    db_run(db, "UPDATE region SET r_total = $1 WHERE r_id = 1", count);
+    put(&other);
+    db_run(db, "UPDATE customer SET c_visits = $1 WHERE c_id = 2", other);
+    db_commit(db);
+}
