@@ -260,6 +260,15 @@ impl<'tu> Lowering<'tu, '_> {
                 continue;
             }
             let initial = self.initial(child);
+            // Behind a constructor without a model, nothing moves anyway.
+            let constructs = initial
+                .as_ref()
+                .is_some_and(|one| matches!(one.kind, ExpressionKind::Construct(..)));
+            let class = child.get_type().and_then(|ty| ty.get_canonical_type().get_declaration());
+            if !constructs && class.is_some_and(|class| self.has_destructor(class, 0)) {
+                let reason = "an object whose destructor stands in the file";
+                return StatementKind::Opaque(reason.to_owned());
+            }
             declarations.push(Declaration { variable, initial });
         }
         StatementKind::Declare(declarations)
@@ -277,6 +286,22 @@ impl<'tu> Lowering<'tu, '_> {
             initial.range = None;
         }
         Some(initial)
+    }
+
+    /// Returns true if the file defines a destructor of a class, or of one of its parts.
+    fn has_destructor(&self, class: Entity<'tu>, depth: usize) -> bool {
+        let Some(class) = class.get_definition().filter(|_| depth < 20) else { return false };
+        class.get_children().into_iter().any(|part| match part.get_kind() {
+            EntityKind::Destructor => {
+                part.get_definition().is_some_and(|one| self.span(one).is_some())
+            }
+            EntityKind::FieldDecl | EntityKind::BaseSpecifier => {
+                let ty = part.get_type().map(|ty| ty.get_canonical_type());
+                let inner = ty.and_then(|ty| ty.get_declaration());
+                inner.is_some_and(|inner| self.has_destructor(inner, depth + 1))
+            }
+            _ => false,
+        })
     }
 
     /// Returns the reason why a declaration does more than to declare.
