@@ -93,7 +93,10 @@ impl<'tu> Lowering<'tu, '_> {
         let with = |kind| Expression { range, kind };
         let reason = match entity.get_kind() {
             Entity::DeclRefExpr => return self.reference(entity, range),
-            Entity::MemberRefExpr => return self.member(entity, range),
+            Entity::MemberRefExpr => {
+                let member = self.member(entity, range);
+                return self.unless_volatile(entity, member);
+            }
             Entity::CallExpr => return self.call(entity, range),
             Entity::IntegerLiteral
             | Entity::FloatingLiteral
@@ -115,8 +118,17 @@ impl<'tu> Lowering<'tu, '_> {
                 Some(this) => return with(Kind::Variable(this)),
                 None => "`this`",
             },
-            Entity::ArraySubscriptExpr => return with(self.element(entity)),
-            Entity::UnaryOperator => return with(self.unary(entity)),
+            Entity::ArraySubscriptExpr => {
+                let element = with(self.element(entity));
+                return self.unless_volatile(entity, element);
+            }
+            Entity::UnaryOperator => {
+                let value = with(self.unary(entity));
+                return match value.kind {
+                    Kind::Dereference(_) => self.unless_volatile(entity, value),
+                    _ => value,
+                };
+            }
             Entity::BinaryOperator => return with(self.binary(entity)),
             Entity::CompoundAssignOperator => return with(self.binary(entity)),
             Entity::ConditionalOperator => {
@@ -141,6 +153,25 @@ impl<'tu> Lowering<'tu, '_> {
             kind => expression_reason(kind),
         };
         with(Kind::Opaque(reason.to_owned()))
+    }
+
+    /// Returns a field, an element or what a pointer leads to, unless it is volatile and no part of
+    /// a variable that is.
+    fn unless_volatile(&self, entity: Entity<'tu>, place: Expression) -> Expression {
+        let is_volatile = entity.get_type().is_some_and(types::is_volatile);
+        if !is_volatile || self.is_part_of_volatile(&place) {
+            return place;
+        }
+        let reason = "a volatile object that is no variable".to_owned();
+        Expression { range: place.range, kind: Kind::Opaque(reason) }
+    }
+
+    fn is_part_of_volatile(&self, place: &Expression) -> bool {
+        match &place.kind {
+            Kind::Variable(variable) => self.variables[variable.0].volatile,
+            Kind::Field { base, .. } | Kind::Element { base, .. } => self.is_part_of_volatile(base),
+            _ => false,
+        }
     }
 
     fn reference(&mut self, entity: Entity<'tu>, range: Option<Range>) -> Expression {

@@ -170,10 +170,12 @@ pub(super) fn is_constant(ty: ClangType<'_>) -> bool {
     ty.is_const_qualified() || ty.get_element_type().is_some_and(is_constant)
 }
 
-/// Returns true if a value of the type is volatile: for an array, its elements.
+/// Returns true if a value of the type is volatile or atomic, and so shared with other code: for an
+/// array, its elements.
 pub(super) fn is_volatile(ty: ClangType<'_>) -> bool {
     let ty = ty.get_canonical_type();
-    ty.is_volatile_qualified() || ty.get_element_type().is_some_and(is_volatile)
+    let is_atomic = || unqualified(&ty.get_display_name()).starts_with("_Atomic");
+    ty.is_volatile_qualified() || is_atomic() || ty.get_element_type().is_some_and(is_volatile)
 }
 
 fn unqualified(name: &str) -> String {
