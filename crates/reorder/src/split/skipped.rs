@@ -111,7 +111,7 @@ fn array(values: &Values<'_, '_, '_>, iterations: &Iterations) -> Result<Skips, 
         let most = expansion::MOST_BYTES;
         return Err(format!("the array would take {length} bytes, more than {most}"));
     }
-    let name = expansion::unused_name("reached_at", text);
+    let name = expansion::unused_name("reached_at", values.context.program, text);
     let at = format!("{name}[{}]", iterations.index);
     // C++ allows no jump past a declaration with an initializer.
     let (declaration, edit) = match values.context.program.language {

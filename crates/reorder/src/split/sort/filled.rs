@@ -131,7 +131,12 @@ fn uses(looping: &Loop<'_, '_, '_, '_>, earlier: &Counting<'_, '_, '_>, key: &Ex
             && others(one, earlier.head.counter) == others(key, looping.counter())
     };
     let of_statement = |one: &Statement| match &one.kind {
-        StatementKind::Declare(_) | StatementKind::Evaluate(_) | StatementKind::If { .. } => {
+        // A static variable gets its value once.
+        StatementKind::Declare(all) => all.iter().any(|one| {
+            looping.context.program.variable(one.variable).scope != Scope::Static
+                && one.initial.as_ref().is_some_and(|initial| evaluates(initial, &is_key))
+        }),
+        StatementKind::Evaluate(_) | StatementKind::If { .. } => {
             one.expressions().into_iter().any(|expression| evaluates(expression, &is_key))
         }
         _ => false,
