@@ -256,7 +256,10 @@ impl<'a> Maker<'_, 'a, '_> {
         let (mut exits, mut barriers) = (Vec::new(), Vec::new());
         let paths = Paths::through(self.flow, pieces, index);
         for &node in &own {
-            let line = graph.nodes[node].range.line(self.text);
+            let because = |reason: &str| {
+                let line = graph.nodes[node].range.line(self.text);
+                Barrier::Because(format!("line {line}: {reason}"))
+            };
             let leaves: Vec<NodeIndex> = match graph.nodes[node].kind {
                 NodeKind::Return(_) | NodeKind::Throw(_) => vec![node],
                 _ => graph.nodes[node].successors.clone(),
@@ -268,18 +271,14 @@ impl<'a> Maker<'_, 'a, '_> {
                     continue;
                 }
                 if !is_return && self.is_inside(pieces, target) {
-                    barriers.push(Barrier::Because(format!(
-                        "line {line}: it jumps within the transaction"
-                    )));
+                    barriers.push(because("it jumps within the transaction"));
                 } else if self.rolls_back(target, is_return, node, &own, &paths) {
                     let reads = if is_return { vec![] } else { self.reads_behind(node, target) };
                     let on_failure = self.follows_failure_only(node, &own, true)
                         || paths.leave_on_failure(node, target);
                     exits.push(Exit { node, on_failure, reads });
                 } else if throws {
-                    barriers.push(Barrier::Because(format!(
-                        "line {line}: whether `throw` rolls back is not known"
-                    )));
+                    barriers.push(because("whether `throw` rolls back is not known"));
                 } else if !is_return && next.is_none() {
                     barriers.push(Barrier::Ends);
                 } else {
@@ -291,9 +290,7 @@ impl<'a> Maker<'_, 'a, '_> {
                         ),
                         false => String::new(),
                     };
-                    barriers.push(Barrier::Because(format!(
-                        "line {line}: it leaves without a rollback{hint}"
-                    )));
+                    barriers.push(because(&format!("it leaves without a rollback{hint}")));
                 }
             }
         }
