@@ -40,6 +40,7 @@ pub mod flow;
 pub mod ir;
 pub mod legality;
 pub mod lock_order;
+mod parallel;
 pub mod profile;
 pub mod rename;
 pub mod restructure;

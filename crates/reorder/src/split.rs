@@ -40,11 +40,15 @@ mod skipped;
 pub(crate) mod sort;
 pub(crate) mod trace;
 mod values;
+mod versions;
 
 use std::fmt;
 
-pub(crate) use self::search::{Found, Version, line_start, search};
 pub use self::sort::{Obstacle, Sorted, Unsorted};
+pub(crate) use self::{
+    search::{Found, line_start, search},
+    versions::Version,
+};
 use crate::{
     api::Models,
     ir::{Program, StatementKind},

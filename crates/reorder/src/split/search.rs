@@ -12,36 +12,23 @@
 //! other and the other before the one: each query of an iteration stands before half of the queries
 //! of the other part, and behind the other half.
 
-use std::{
-    iter,
-    num::NonZero,
-    panic::resume_unwind,
-    sync::atomic::{AtomicUsize, Ordering},
-    thread,
+use super::{
+    Candidate, SplitKind, candidates,
+    excerpt::Excerpt,
+    trace::Trace,
+    versions::{Step, Version, Versions},
 };
-
-use super::{Candidate, Split, SplitKind, candidates, excerpt::Excerpt, trace::Trace};
 use crate::{
     ir::{Function, LeftOut, Program},
+    parallel,
     rename::Setting,
     rewrite::{self, Options, Report},
-    source::{self, Edit, Range},
+    source,
     transform::Parse,
 };
 
 /// The number of splits that are tried in one function, at most.
 const TRIES_MAX: usize = 48;
-
-/// The stack of a thread: statements and expressions may be deep.
-const STACK: usize = 64 << 20;
-
-/// The text of a program with one split more than the version before.
-pub(crate) struct Version {
-    pub(crate) text: String,
-    /// The way back to the version before.
-    pub(crate) trace: Trace,
-    pub(crate) split: Split,
-}
 
 /// The splits of a program.
 pub(crate) struct Found {
@@ -68,12 +55,11 @@ pub(crate) fn search<E>(
     let mut functions = searched(program, before);
     functions.retain(|one| names.is_none_or(|names| names.contains(&one.name)));
     let parse_one = |text: &str| parse(text).ok();
-    let steps = in_parallel(&functions, &|function: &&Function| {
+    let steps = parallel::map(&functions, &|function: &&Function| {
         Search::of(&parse_one, setting, &function.name).run(program, text)
     });
     let first = program.functions.iter().map(|one| one.range.start).min().unwrap_or(0);
-    let (header, gained) = (None, Gained::default());
-    let mut versions = Versions { text, versions: Vec::new(), first, header, gained };
+    let mut versions = Versions::of(text, first);
     let mut unstated = Vec::new();
     for (function, found) in functions.iter().zip(steps) {
         unstated.extend(found.unstated);
@@ -84,123 +70,6 @@ pub(crate) fn search<E>(
         Some(program) => Ok(Found { versions, program, unstated }),
         None => Err(unstated),
     }
-}
-
-/// Returns the results of `work` for all items, in their order. As many threads work as there are
-/// processors.
-fn in_parallel<T: Sync, R: Send>(items: &[T], work: &(dyn Fn(&T) -> R + Sync)) -> Vec<R> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(items.len());
-    let next = AtomicUsize::new(0);
-    let take = || {
-        let places = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
-        let places = places.take_while(|&place| place < items.len());
-        places.map(|place| (place, work(&items[place]))).collect::<Vec<_>>()
-    };
-    let mut results: Vec<(usize, R)> = thread::scope(|scope| {
-        let start = || thread::Builder::new().stack_size(STACK).spawn_scoped(scope, take);
-        // Without the others this thread does all.
-        let others: Vec<_> = (1..threads).filter_map(|_| start().ok()).collect();
-        let mut results = take();
-        for other in others {
-            results.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        }
-        results
-    });
-    results.sort_by_key(|&(place, _)| place);
-    results.into_iter().map(|(_, result)| result).collect()
-}
-
-/// The versions of the whole text.
-struct Versions<'t> {
-    text: &'t str,
-    versions: Vec<Version>,
-    /// The start of the first function of the file. A header is included before it.
-    first: usize,
-    /// The text that includes a header, once a split has added it.
-    header: Option<String>,
-    /// The bytes and lines that splits have added within functions.
-    gained: Gained,
-}
-
-/// Bytes and lines that edits add.
-#[derive(Clone, Copy, Default)]
-struct Gained {
-    bytes: isize,
-    lines: isize,
-}
-
-impl Gained {
-    fn of(text: &str) -> Gained {
-        let lines = text.bytes().filter(|&byte| byte == b'\n').count();
-        Gained { bytes: text.len().cast_signed(), lines: lines.cast_signed() }
-    }
-
-    fn plus(self, other: Gained) -> Gained {
-        Gained { bytes: self.bytes + other.bytes, lines: self.lines + other.lines }
-    }
-
-    fn minus(self, other: Gained) -> Gained {
-        Gained { bytes: self.bytes - other.bytes, lines: self.lines - other.lines }
-    }
-}
-
-impl Versions<'_> {
-    /// Adds the splits of a function, which stands behind all functions that were added before.
-    fn add(&mut self, function: Range, steps: Vec<Step>) {
-        // Within the function, and in front of it, where the excerpt includes a header.
-        let (mut within, mut before) = (Gained::default(), Gained::default());
-        let gained = self.gained;
-        for Step { split, edits } in steps {
-            let range = Range::new(
-                moved(function.start, before.bytes),
-                moved(function.end, before.bytes + within.bytes),
-            );
-            let (inner, outer): (Vec<Edit>, Vec<Edit>) =
-                edits.into_iter().partition(|edit| range.contains(edit.range));
-            let last = self.versions.last().map_or(self.text, |last| &last.text);
-            let header = self.header.as_deref().map(Gained::of).unwrap_or_default();
-            let shift = gained.plus(header).minus(before);
-            let mut edits: Vec<Edit> = Vec::new();
-            for edit in &inner {
-                let Range { start, end } = edit.range;
-                within = within.plus(Gained::of(&edit.text)).minus(Gained::of(
-                    // What the edit replaces has the same text in the excerpt.
-                    &last[moved(start, shift.bytes)..moved(end, shift.bytes)],
-                ));
-                let range = Range::new(moved(start, shift.bytes), moved(end, shift.bytes));
-                edits.push(Edit { range, text: edit.text.clone() });
-            }
-            for edit in outer {
-                let is_in_front =
-                    edit.range.end <= self.first && edit.range.start == edit.range.end;
-                match &self.header {
-                    _ if !is_in_front => return,
-                    Some(header) if *header != edit.text => return,
-                    Some(_) => {}
-                    None => {
-                        self.header = Some(edit.text.clone());
-                        edits.push(edit.clone());
-                    }
-                }
-                before = before.plus(Gained::of(&edit.text));
-            }
-            let text = source::apply(last, &edits);
-            let (line, behind) = (moved(split.line, shift.lines), moved(split.behind, shift.lines));
-            let split = Split { line, behind, ..split };
-            self.versions.push(Version { text, trace: Trace::of(&edits), split });
-            self.gained = gained.plus(within);
-        }
-    }
-}
-
-fn moved(place: usize, by: isize) -> usize {
-    place.saturating_add_signed(by)
-}
-
-/// A split, by places in the excerpt with the splits before it.
-struct Step {
-    split: Split,
-    edits: Vec<Edit>,
 }
 
 /// The splits of one function.
