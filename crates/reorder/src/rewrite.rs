@@ -1,6 +1,6 @@
 //! The whole way from a program to the edits that reorder its transactions.
 
-use std::{error::Error, fmt};
+use std::{collections::BTreeMap, error::Error, fmt};
 
 use crate::{
     advice::{self, Advice},
@@ -9,6 +9,7 @@ use crate::{
     ir::Program,
     legality::{self, Constraint, Context, Demand, Isolation, Rule, isolation},
     lock_order::{self, Imposed, Lock},
+    parallel,
     profile::{
         Key,
         calls::{self, Call, Ordinals},
@@ -198,16 +199,16 @@ pub fn rewrite(
     schema: &Schema,
     options: &Options,
 ) -> Result<Rewritten, Refused> {
-    let (mut chunks, mut transactions) = (Vec::new(), Vec::new());
-    let mut ordinals = Ordinals::default();
     let source = Source { program, text, models, schema, options };
-    for_each_transaction(&source, &mut |context, summaries, transaction| {
-        let source = calls::Source { program, summaries, transaction };
-        let calls = calls::calls(context.flow, &source, &mut ordinals);
-        transactions.push(reorder(context, transaction, &calls, models, options)?);
-        chunks.push(restructure::chunks(context.units, text));
-        Ok(())
-    })?;
+    let work: &Work<'_, Ordinals, (Report, Vec<Range>)> =
+        &|ordinals, context, summaries, transaction| {
+            let source = calls::Source { program, summaries, transaction };
+            let calls = calls::calls(context.flow, &source, ordinals);
+            let report = reorder(context, transaction, &calls, models, options)?;
+            Ok((report, restructure::chunks(context.units, text)))
+        };
+    let (mut transactions, chunks): (Vec<Report>, Vec<Vec<Range>>) =
+        map_transactions(&source, work)?.into_iter().unzip();
     let left_open = left_open(&source);
     let lock_order = options.lock_order.then(|| lock_order::impose(&mut transactions));
     let edits: Vec<Edit> = chunks
@@ -261,29 +262,84 @@ pub(crate) fn for_each_transaction(
     source: &Source<'_>,
     visit: &mut Visit<'_>,
 ) -> Result<(), Refused> {
-    let Source { program, text, models, schema, options } = *source;
-    let server = models.server().ok_or(Refused::NoServer)?;
-    let summaries = Summaries::of_program(program, models);
-    let name = options.function.as_deref();
-    for transaction in &transaction::find(program, models, &summaries, name, text)? {
-        let flow = Flow::of(program, models, &summaries, transaction.function);
-        let units = Units::of(&flow, transaction, schema, text, &program.directives);
-        let context = Context {
-            program,
-            text,
-            flow: &flow,
-            units: &units,
-            schema,
-            server,
-            isolation: options
-                .isolation
-                .or_else(|| isolation::stated(&flow))
-                .unwrap_or(Isolation::default_of(server)),
-            relaxed_reads: options.relaxed_reads,
-        };
-        visit(&context, &summaries, transaction)?;
+    let summaries = Summaries::of_program(source.program, source.models);
+    for transaction in &chosen(source, &summaries)? {
+        analyse(source, &summaries, transaction, &mut |context| {
+            visit(context, &summaries, transaction)
+        })?;
     }
     Ok(())
+}
+
+/// The work on a transaction, with a state that the transactions of a function share.
+pub(crate) type Work<'w, S, R> = dyn Fn(&mut S, &Context<'_, '_, '_>, &Summaries<'_>, &Transaction<'_>) -> Result<R, Refused>
+    + Sync
+    + 'w;
+
+/// Like [`for_each_transaction`], with several functions at a time. Returns the results in the
+/// order of the source, or the first error in that order.
+pub(crate) fn map_transactions<S: Default, R: Send>(
+    source: &Source<'_>,
+    work: &Work<'_, S, R>,
+) -> Result<Vec<R>, Refused> {
+    let summaries = Summaries::of_program(source.program, source.models);
+    let transactions = chosen(source, &summaries)?;
+    // Overloaded functions have one name, and one state.
+    let mut functions: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (place, transaction) in transactions.iter().enumerate() {
+        functions.entry(&transaction.function.name).or_default().push(place);
+    }
+    let functions: Vec<Vec<usize>> = functions.into_values().collect();
+    let of_function = |places: &Vec<usize>| {
+        let mut state = S::default();
+        let of_transaction = |&place: &usize| {
+            let transaction = &transactions[place];
+            let mut work =
+                |context: &Context<'_, '_, '_>| work(&mut state, context, &summaries, transaction);
+            (place, analyse(source, &summaries, transaction, &mut work))
+        };
+        places.iter().map(of_transaction).collect::<Vec<_>>()
+    };
+    let mut results: Vec<(usize, Result<R, Refused>)> =
+        parallel::map(&functions, &of_function).into_iter().flatten().collect();
+    results.sort_by_key(|&(place, _)| place);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Returns the transactions that the options choose.
+fn chosen<'s>(
+    source: &Source<'s>,
+    summaries: &Summaries<'s>,
+) -> Result<Vec<Transaction<'s>>, Refused> {
+    let Source { program, text, models, options, .. } = *source;
+    models.server().ok_or(Refused::NoServer)?;
+    Ok(transaction::find(program, models, summaries, options.function.as_deref(), text)?)
+}
+
+/// Analyses a transaction.
+fn analyse<R>(
+    source: &Source<'_>,
+    summaries: &Summaries<'_>,
+    transaction: &Transaction<'_>,
+    visit: &mut dyn FnMut(&Context<'_, '_, '_>) -> Result<R, Refused>,
+) -> Result<R, Refused> {
+    let Source { program, text, models, schema, options } = *source;
+    let server = models.server().ok_or(Refused::NoServer)?;
+    let flow = Flow::of(program, models, summaries, transaction.function);
+    let units = Units::of(&flow, transaction, schema, text, &program.directives);
+    visit(&Context {
+        program,
+        text,
+        flow: &flow,
+        units: &units,
+        schema,
+        server,
+        isolation: options
+            .isolation
+            .or_else(|| isolation::stated(&flow))
+            .unwrap_or(Isolation::default_of(server)),
+        relaxed_reads: options.relaxed_reads,
+    })
 }
 
 fn reorder(

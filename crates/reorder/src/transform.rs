@@ -136,11 +136,16 @@ impl<E> Search<'_, E> {
         refusals.clear();
         let (program, text, reports) = latest(self.first, &self.last, reports);
         let renamed = rename::pass(self.parse, program, text, reports, setting, refusals);
-        let Some(Renamed { program, text, trace, found }) = renamed else { return Vec::new() };
+        let Some(renamed) = renamed else { return Vec::new() };
+        let Renamed { program, text, trace, found, rewritten, is_whole } = renamed;
         let functions = found.iter().map(|one| one.function.clone()).collect();
         let change = Change::Renamed(found);
         self.versions.push(Version { text: text.clone(), trace, change });
-        self.change(program, text, setting);
+        if is_whole {
+            self.last = Some(Changed { program, text, rewritten: Ok(rewritten) });
+        } else {
+            self.change(program, text, setting);
+        }
         functions
     }
 

@@ -16,7 +16,7 @@ use crate::{
     flow::{access::AccessKind, graph::NodeIndex, place::Root, summary::Summaries},
     ir::{Function, Program, Scope, Type, VariableIndex},
     legality::Context,
-    rewrite::{Options, Refused, Source, for_each_transaction},
+    rewrite::{Options, Refused, Source, Work, map_transactions},
     schema::Schema,
     source::Range,
 };
@@ -33,16 +33,17 @@ pub fn candidates(
     schema: &Schema,
     options: &Options,
 ) -> Result<Vec<Candidate>, Refused> {
-    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     let words = Words::of(program, text);
     let source = Source { program, text, models, schema, options };
-    for_each_transaction(&source, &mut |context, summaries, transaction| {
-        if seen.insert(transaction.function.range) {
-            of_function(context, summaries, models, &words, transaction.function, &mut found);
-        }
-        Ok(())
-    })?;
-    Ok(found)
+    let work: &Work<'_, BTreeSet<Range>, Vec<Candidate>> =
+        &|seen, context, summaries, transaction| {
+            let mut found = Vec::new();
+            if seen.insert(transaction.function.range) {
+                of_function(context, summaries, models, &words, transaction.function, &mut found);
+            }
+            Ok(found)
+        };
+    Ok(map_transactions(&source, work)?.concat())
 }
 
 fn of_function<'a>(

@@ -25,7 +25,7 @@ use crate::{
     flow::{Flow, summary::Summaries},
     ir::Program,
     legality::{self, Rule},
-    rewrite::{self, Options, Report, Source, for_each_transaction},
+    rewrite::{self, Options, Report, Rewritten, Source, for_each_transaction},
     schema::Schema,
     solve::Limits,
     source::{self, Edit},
@@ -50,6 +50,10 @@ pub(crate) struct Renamed {
     pub(crate) text: String,
     pub(crate) trace: Trace,
     pub(crate) found: Vec<Found>,
+    /// The text in its new order; of one function only, if no other one has changed.
+    pub(crate) rewritten: Rewritten,
+    /// True if `rewritten` is that of all functions that the options choose.
+    pub(crate) is_whole: bool,
 }
 
 /// A renaming, by offsets in the text before it.
@@ -95,9 +99,10 @@ pub(crate) fn pass<E>(
     let setting = Setting { options: only.as_ref().unwrap_or(options), ..setting };
     let old = Summaries::of_program(program, models);
     let mut search = Search { parse, program, text, setting, before, words: &words, old };
-    let (apart, reports) = search.version(&mut chosen)?;
-    search.share(&apart, &reports, &mut chosen);
-    search.version(&mut chosen).map(|(renamed, _)| renamed)
+    let apart = search.version(&mut chosen)?;
+    search.share(&apart, &mut chosen);
+    let renamed = search.version(&mut chosen)?;
+    Some(Renamed { is_whole: only.is_none(), ..renamed })
 }
 
 /// Returns the options for the function of all variables, if there is only one: no other function
@@ -175,7 +180,7 @@ struct Search<'s, E> {
 impl<'s, E> Search<'s, E> {
     /// Returns the text with the names of the variables, without the functions that do not cost
     /// less; these are taken from the list.
-    fn version(&mut self, chosen: &mut Vec<Chosen<'_>>) -> Option<(Renamed, Vec<Report>)> {
+    fn version(&mut self, chosen: &mut Vec<Chosen<'_>>) -> Option<Renamed> {
         let Setting { models, schema, options } = self.setting;
         loop {
             chosen.retain(Chosen::is_renamed);
@@ -186,13 +191,13 @@ impl<'s, E> Search<'s, E> {
                 chosen.iter().flat_map(|one| one.named().edits(self.words)).collect();
             let text = source::apply(self.text, &edits);
             let program = (self.parse)(&text).ok()?;
-            let after = rewrite::rewrite(&program, &text, models, schema, options).ok()?;
-            let after = after.transactions;
+            let rewritten = rewrite::rewrite(&program, &text, models, schema, options).ok()?;
+            let after = &rewritten.transactions;
             let functions: BTreeSet<&str> =
                 chosen.iter().map(|one| one.candidate.function.as_str()).collect();
             let new = Summaries::of_program(&program, models);
             let is_better = |function: &&str| {
-                let (before, after) = (cost(self.before, function), cost(&after, function));
+                let (before, after) = (cost(self.before, function), cost(after, function));
                 after.0 == before.0
                     && after.1 < before.1
                     && self.is_same(&program, &new, function, chosen)
@@ -203,7 +208,8 @@ impl<'s, E> Search<'s, E> {
             if chosen.len() == count {
                 let trace = Trace::of(&edits);
                 let found = chosen.iter().flat_map(found).collect();
-                return Some((Renamed { program, text, trace, found }, after));
+                let is_whole = false;
+                return Some(Renamed { program, text, trace, found, rewritten, is_whole });
             }
         }
     }
@@ -236,10 +242,10 @@ impl<'s, E> Search<'s, E> {
     }
 
     /// Lets webs share a name where the order of a text in which they do not allows it.
-    fn share(&self, apart: &Renamed, reports: &[Report], chosen: &mut [Chosen<'_>]) {
+    fn share(&self, apart: &Renamed, chosen: &mut [Chosen<'_>]) {
         let Setting { models, schema, options } = self.setting;
         let mut conflicts: Vec<Conflicts> = chosen.iter().map(|_| Conflicts::default()).collect();
-        let mut reports = reports.iter();
+        let mut reports = apart.rewritten.transactions.iter();
         let (program, text) = (&apart.program, apart.text.as_str());
         let source = Source { program, text, models, schema, options };
         let _ = for_each_transaction(&source, &mut |context, _, transaction| {
