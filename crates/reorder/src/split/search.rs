@@ -1,7 +1,7 @@
 //! Tries splits, and keeps those that lower the expected cost.
 //!
 //! Each function is searched in an [`Excerpt`] of the text. The splits of all functions are then
-//! made in the whole text, which is read once more.
+//! made in the whole text ([`versions`](super::versions)), which is read once more.
 //!
 //! The search is greedy: of all legal splits of a transaction it makes the one that lowers the cost
 //! most, and goes on with the new text until no split lowers it. Of splits that lower it as much,
@@ -103,6 +103,8 @@ struct Search<'s> {
     left_out: LeftOut,
     /// The number of splits that may still be tried.
     tries: usize,
+    /// True if a text with a split was read.
+    has_read: bool,
 }
 
 impl<'s> Search<'s> {
@@ -113,33 +115,46 @@ impl<'s> Search<'s> {
     ) -> Search<'s> {
         let options = Options { function: Some(name.to_string()), ..setting.options.clone() };
         let left_out = LeftOut::default();
-        Search { parse, setting, options, name, left_out, tries: TRIES_MAX }
+        Search { parse, setting, options, name, left_out, tries: TRIES_MAX, has_read: false }
     }
 
     /// Makes the splits of the function that lower its cost.
     fn run(mut self, program: &Program, text: &str) -> Steps {
         let mut found = Steps { steps: Vec::new(), unstated: Vec::new() };
-        let mut candidates = self.candidates(program, text);
+        let candidates = self.candidates(program, text);
         found.unstated = unstated(self.name, &candidates);
         if candidates.iter().all(|one| one.outcome.is_err()) {
             return found;
         }
         let Some(mut before) = self.reports(program, text) else { return found };
-        let mut text = self.excerpt(program, text).unwrap_or_else(|| text.to_owned());
-        while let Some((step, trial)) = self.best(&text, &before, candidates) {
+        let mut next = self.first(program, text, &before, &candidates);
+        while let Some((step, trial)) = next {
             found.steps.push(step);
-            candidates = self.candidates(&trial.program, &trial.text);
-            (text, before) = (trial.text, trial.reports);
+            let candidates = self.candidates(&trial.program, &trial.text);
+            before = trial.reports;
+            next = self.best(&trial.text, &before, &candidates);
         }
         found
     }
 
-    /// Returns the excerpt of the text for the function, if there is one and it compiles.
-    fn excerpt(&mut self, program: &Program, text: &str) -> Option<String> {
-        let excerpt = Excerpt::of(program, text, self.setting.models, self.name)?;
-        (self.parse)(&excerpt.text)?;
-        self.left_out = excerpt.left_out;
-        Some(excerpt.text)
+    /// Returns the best split of the first text, by its excerpt if that compiles.
+    fn first(
+        &mut self,
+        program: &Program,
+        text: &str,
+        before: &[Report],
+        candidates: &[Candidate],
+    ) -> Option<(Step, Trial)> {
+        if let Some(excerpt) = Excerpt::of(program, text, self.setting.models, self.name) {
+            self.left_out = excerpt.left_out;
+            let best = self.best(&excerpt.text, before, candidates);
+            // If it does not compile, it does not with any of the splits.
+            if self.has_read || (self.parse)(&excerpt.text).is_some() {
+                return best;
+            }
+            (self.left_out, self.tries) = (LeftOut::default(), TRIES_MAX);
+        }
+        self.best(text, before, candidates)
     }
 
     fn candidates(&self, program: &Program, text: &str) -> Vec<Candidate> {
@@ -163,7 +178,7 @@ impl<'s> Search<'s> {
         &mut self,
         text: &str,
         before: &[Report],
-        candidates: Vec<Candidate>,
+        candidates: &[Candidate],
     ) -> Option<(Step, Trial)> {
         let mut best: Option<(u128, Step, Trial)> = None;
         for Candidate { split, outcome } in candidates {
@@ -172,12 +187,14 @@ impl<'s> Search<'s> {
                 break;
             }
             self.tries -= 1;
-            let text = source::apply(text, &edits);
+            let text = source::apply(text, edits);
             let Some(program) = self.parse(&text) else { continue };
+            self.has_read = true;
             let Some(reports) = self.reports(&program, &text) else { continue };
-            let gain = gain(before, &reports, &Trace::of(&edits), split.kind);
+            let gain = gain(before, &reports, &Trace::of(edits), split.kind);
             if gain > best.as_ref().map_or(0, |(most, ..)| *most) {
-                best = Some((gain, Step { split, edits }, Trial { program, text, reports }));
+                let step = Step { split: split.clone(), edits: edits.clone() };
+                best = Some((gain, step, Trial { program, text, reports }));
             }
         }
         best.map(|(_, step, trial)| (step, trial))
