@@ -131,13 +131,14 @@ pub enum LogKeeper {
         /// The transaction.
         txn: TxnName,
         /// The time since its first write, accurate to about 50 ms, and less accurate for a
-        /// transaction that has been open for minutes. `None` in an engine without background
-        /// threads.
+        /// transaction that has been open for minutes. `None` if it is not known: shortly after
+        /// that write, and in an engine without background threads.
         age: Option<Duration>,
         /// True if it is the transaction that requested the space.
         is_own: bool,
     },
-    /// A backup: its copy needs the log from the start of the backup on.
+    /// A backup: its copy needs all log that recovery would have needed when the backup began, and
+    /// all log written since.
     Backup,
 }
 
@@ -166,9 +167,10 @@ pub struct LockConflict {
     pub lock: LockName,
     /// The requested mode; for a key, the key part and the gap part, such as `XN`.
     pub wanted: &'static str,
-    /// The transactions that blocked the request when it was given up, as far as known, each with
-    /// the mode in which it held the lock. Transactions that use a table are not listed, because
-    /// the lock table only counts them.
+    /// The holders of the lock that blocked the request when it was given up, as far as known, each
+    /// with the mode in which it held the lock. At most four are listed. Empty if the request was
+    /// blocked only by requests that waited before it, or if the lock is on a table or on the
+    /// database, because the lock table only counts the holders of such locks.
     pub holders: Vec<(TxnName, &'static str)>,
 }
 

@@ -130,13 +130,13 @@ pub enum Error {
     LockTimeout {
         /// The limit, in microseconds.
         waited_us: u64,
-        /// The lock, and the transactions that held it.
+        /// The lock, and transactions that held it.
         conflict: Option<Arc<LockConflict>>,
     },
-    /// The caller asked not to wait for a lock, and the lock is held. The transaction is still
-    /// active.
+    /// The caller asked not to wait for a lock, and the lock could not be granted at once. The
+    /// transaction is still active.
     WouldBlock {
-        /// The lock, and the transactions that held it.
+        /// The lock, and transactions that held it.
         conflict: Option<Arc<LockConflict>>,
     },
     /// A lock wait was cancelled by the code that had started it. The engine's own calls never

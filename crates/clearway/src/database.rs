@@ -350,7 +350,8 @@ impl Database {
     }
 
     /// Writes a checkpoint now. Recovery after a crash then starts approximately here, and earlier
-    /// log is recycled. Checkpoints are also written automatically; this call chooses the time.
+    /// log is recycled unless an open transaction or a backup needs it. Checkpoints are also
+    /// written automatically; this call chooses the time.
     ///
     /// # Errors
     /// [`Error::DiskFull`] if a file could not grow, [`Error::NoFileDescriptor`] if one could not
@@ -399,6 +400,11 @@ impl Database {
     }
 
     /// Checks every page, tree and free-space map while the database is in use.
+    ///
+    /// The call waits for transactions that hold an exclusive lock on a whole table or on the
+    /// database. If such a transaction waits for the call in turn (because it locks the database
+    /// after a table), that is a deadlock: the transaction, or the call, fails with
+    /// [`Error::Deadlock`].
     ///
     /// # Errors
     /// The first damage found: [`Error::Corrupt`] or [`Error::CorruptPage`]; [`Error::Io`] for a

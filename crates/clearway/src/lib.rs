@@ -111,12 +111,12 @@
 //! Every deadlock is found while its members wait: each waiter searches for a cycle through itself.
 //! One member of a cycle, usually the waiter that finds it, is rolled back with
 //! [`Error::Deadlock`]. [`transact`](Database::transact) and [`submit`](Database::submit) run the
-//! closure again after a short random pause, up to [`Options::attempts`] times; the owner of an
-//! interactive transaction does so itself. Reading a key that will be written with
-//! [`get_for_update`](Transaction::get_for_update) avoids most deadlocks. Waiting has no limit
-//! unless [`Options::lock_wait_limit`] or [`Transaction::lock_wait`] sets one; a wait that exceeds
-//! it fails with [`Error::LockTimeout`], which is returned to the caller without a retry, since
-//! retries would multiply the limit.
+//! closure again after a short random pause; [`Options::attempts`] limits the number of its runs,
+//! the first one included. An interactive transaction must be run again by its caller. Reading a
+//! key that will be written with [`get_for_update`](Transaction::get_for_update) avoids most
+//! deadlocks. Waiting has no limit unless [`Options::lock_wait_limit`] or
+//! [`Transaction::lock_wait`] sets one; a wait that exceeds it fails with [`Error::LockTimeout`],
+//! which is returned to the caller without a retry, since retries would multiply the limit.
 //!
 //! The error names each member, the lock it held and the lock it waited for; see [finding hot
 //! rows](#finding-hot-rows).
@@ -134,10 +134,11 @@
 //! waits), and the last 16 deadlocks: each member, the lock it held, its mode, and the lock it
 //! waited for.
 //! The type is the name given to [`transact`](Database::transact), [`submit`](Database::submit) or
-//! [`begin_as`](Database::begin_as). Only waits are counted, so the counters are always on. Errors
-//! give the same information for a single case: [`Error::Deadlock`], [`Error::LockTimeout`] and
-//! [`Error::WouldBlock`] name the key, the mode, and the transactions that hold the lock. (The key
-//! is named for diagnosis only: it may not be committed yet.)
+//! [`begin_as`](Database::begin_as). The counters are always on: only waits are counted, so a lock
+//! that is granted at once costs nothing more. Errors give the same information for a single case:
+//! [`Error::Deadlock`], [`Error::LockTimeout`] and [`Error::WouldBlock`] name the key, the mode,
+//! and transactions that hold the lock. (The key is named for diagnosis only: it may not be
+//! committed yet.)
 //!
 //! # Where the time goes
 //! [`Database::timings`], also a part of [`Database::stats`], has three histograms for each type of
@@ -151,7 +152,7 @@
 //! | key | [`KEY_LEN_MAX`] bytes; the empty key is a key |
 //! | value | [`VALUE_LEN_MAX`] bytes (16 MiB); large values go to pages of their own |
 //! | table name | [`TABLE_NAME_LEN_MAX`] bytes of UTF-8, not empty |
-//! | database | 256 GiB, or twice its size when it was opened; in all 32 TiB (2³² pages of 8 KiB) |
+//! | database | 256 GiB, or twice its size at its opening; at most 32 TiB (2³² pages of 8 KiB) |
 //! | one process | a directory is open in one process at a time; [forks](Database#after-a-fork) |
 //!
 //! An opening reserves address space for the database: for 256 GiB, or for twice the database's
@@ -159,9 +160,10 @@
 //! database is opened again it cannot grow beyond that.
 //!
 //! # Sizing
-//! - [`Options::cache_size`]: should hold what is read often. The database may be far larger;
-//!   memory stays within the cache size plus a tenth plus about 64 MiB, apart from the locks and
-//!   the undo of large transactions.
+//! - [`Options::cache_size`]: should hold what is read often. The database may be far larger:
+//!   memory stays within the cache size plus a tenth, about 64 MiB for the log buffer, the lock
+//!   table and other fixed structures, and 4 MiB for each GiB of the database that was accessed
+//!   since it was opened. The locks and the undo of large transactions are not included.
 //! - [`Options::log_capacity`]: at least four times what the largest transaction writes; log that
 //!   an open transaction could still need for its rollback cannot be recycled. When the log is
 //!   full, [`Error::LogFull`] names the transaction that prevents recycling.

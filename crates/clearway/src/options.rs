@@ -64,10 +64,10 @@ pub enum CommitMode {
     /// remains consistent.
     ///
     /// The *loss window* is the set of commits that a crash can lose: those made since the start of
-    /// the last flush that has completed together with all flushes before it. They span at most two
-    /// flushes and two group-commit delays of 100 µs each, less than a millisecond on a good disk,
-    /// and are never larger than the log buffer, 16 MiB. [`Database::sync`] makes all commits
-    /// before it durable, and so empties the window.
+    /// the latest flush that has completed and that no incomplete flush precedes. They span at most
+    /// two flushes and two group-commit delays of 100 µs each, less than a millisecond on a good
+    /// disk, and their log records fit into the log buffer, 16 MiB. [`Database::sync`] makes all
+    /// commits before it durable, and so empties the window.
     Lazy,
 }
 
@@ -151,8 +151,9 @@ impl Options {
         self
     }
 
-    /// Sets the memory for pages in bytes. Default 1 GiB. The process uses up to a tenth more, plus
-    /// the log buffer and the lock table (about 64 MiB), and what large transactions need for
+    /// Sets the memory for pages in bytes. Default 1 GiB. The process uses up to a tenth more, and
+    /// besides about 64 MiB for the log buffer, the lock table and other fixed structures, 4 MiB
+    /// for each GiB of the database that it has accessed, and what large transactions need for
     /// their locks and their undo.
     pub fn cache_size(mut self, bytes: u64) -> Options {
         self.engine.pool.cache_bytes = bytes;
@@ -196,8 +197,8 @@ impl Options {
 
     /// Sets how long an operation waits for a lock before it fails with
     /// [`Error::LockTimeout`](crate::Error::LockTimeout). Default `None`, no limit: deadlocks are
-    /// detected and need none. The error names the key, its table, and the transaction
-    /// that held it. [`transact`](Database::transact) does not retry after this error.
+    /// detected and need none. The error names the lock and, for a lock on a key, transactions that
+    /// held it. [`transact`](Database::transact) does not retry after this error.
     pub fn lock_wait_limit(mut self, limit: Option<Duration>) -> Options {
         self.engine.lock.wait_limit = limit;
         self
@@ -235,7 +236,8 @@ impl Options {
 
     /// Sets the bytes of log after which a checkpoint starts: this number, or a quarter of
     /// [`log_capacity`](Options::log_capacity) if that is less. Default 256 MiB. Recovery after a
-    /// crash must read approximately this much log.
+    /// crash reads up to about twice this much log: a checkpoint leaves pages dirty that were first
+    /// changed after the checkpoint before it, and redo begins with their changes.
     pub fn checkpoint_every(mut self, log_bytes: u64) -> Options {
         self.engine.checkpoint_log_bytes = log_bytes;
         self

@@ -1,4 +1,4 @@
-//! Key-range lock modes: a lock covers a key and the gap after it.
+//! Key-range lock modes: a lock covers a key, the gap after it, or both.
 //!
 //! Invariants:
 //! - RANGE-MODE-1. A mode is two independent parts, key and gap, and every operation works part by
@@ -8,9 +8,8 @@
 //!   `X = 11`.
 //!
 //! Algorithm: "Efficient Locking for Databases", section 2.2, table 2 (after Graefe's orthogonal
-//! key-range modes). A lock on key `A` covers `A` and the open interval up to the next key
-//! (prior-key locking). The paper prints a 9 × 9 table; here it is only the test oracle of the
-//! rule.
+//! key-range modes). The gap of key `A` is the open interval up to the next key (prior-key
+//! locking). The paper prints a 9 × 9 table; here it is only the test oracle of the rule.
 //!
 //! The fourth code of a part, `10`, is a group mode: compatible with itself and with no other code
 //! except `N`. No range lock uses it; with it the same algebra also covers intent locks that are

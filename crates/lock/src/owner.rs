@@ -4,7 +4,7 @@
 //! Invariants:
 //! - OWNER-1. `held` names exactly once each identity on which this owner has a granted entry,
 //!   except one whose first grant was not picked up yet (OWNER-4).
-//! - OWNER-2. `intents` names each resource on which this owner is counted exactly once.
+//! - OWNER-2. `intents` names exactly once each resource on which this owner is counted.
 //! - OWNER-3. `last` names a lock that this owner has, in a mode that the protocol confirmed. A
 //!   repeated request is granted without reading the tag. No tag is missed: no other owner changes
 //!   what the lock protects while it is held, and a tag that is moved to its bucket from elsewhere,
@@ -239,7 +239,8 @@ impl LockOwner {
         self.max_tag
     }
 
-    /// Adds `lsn` to the tags met: a pipeline's next transaction inherits tags in this way.
+    /// Adds `lsn` to the tags met. The transaction layer calls this when it runs a deadlock's
+    /// victim again, with the highest tag that the lost attempt met (RETRY-5).
     pub fn raise_tag(&mut self, lsn: Lsn) {
         self.max_tag = self.max_tag.max(lsn);
     }

@@ -1,8 +1,8 @@
 //! The two threads of an engine: one takes checkpoints, one does upkeep.
 //!
-//! The checkpointer looks twenty times a second at how much log there is since the last
-//! checkpoint, so that no commit has to; the log wakes it when space runs short. The threads hold
-//! the core and not the engine, so dropping the engine ends them.
+//! Twenty times a second the checkpointer checks how much log was written since the last
+//! checkpoint, so that no commit has to; the log wakes it when log space runs short. The threads
+//! hold references to the core, not to the engine, so that dropping the engine ends them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,10 +18,11 @@ use crate::{
     finish, upkeep,
 };
 
-/// How often the checkpointer looks. At 1 GB/s of log that is 50 MB, a twentieth of the default
-/// capacity.
+/// The interval between two checks. At 1 GB/s, 50 MB of log are written in it, a twentieth of the
+/// default capacity.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// After a checkpoint that failed for want of space, and at most this often for want of log.
+/// The pause after a checkpoint that failed, and after one that was to make room in the log and
+/// freed nothing, although no transaction or backup keeps the log.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// What a thread does.
@@ -130,8 +131,8 @@ fn run_checkpointer(core: &Arc<Core>, signal: &Signal) {
         if wish == Wish::Stop {
             return;
         }
-        // Data that could not be written: nothing it belongs to may be truncated from the log, and
-        // what is dirty will never be clean. Better to say so than to fill up.
+        // A pool that could not write data cleans no more pages, so the log that its dirty pages
+        // need is never freed. Stop the engine now, not only when the log is full.
         if let Err(error) = core.pool.health() {
             core.fail(error);
         }
@@ -152,8 +153,8 @@ fn run_checkpointer(core: &Arc<Core>, signal: &Signal) {
 #[derive(Default)]
 struct Shortage {
     lasts: bool,
-    /// Who kept the last checkpoint from helping. As long as it is the same, another one would
-    /// change nothing.
+    /// The LSN from which on a transaction or backup kept the log when the last checkpoint freed
+    /// nothing. As long as it is the same, another checkpoint would free nothing either.
     kept_by: Option<Lsn>,
 }
 
@@ -162,7 +163,7 @@ impl Shortage {
         self.lasts && (self.kept_by.is_none() || self.kept_by != core.log_kept_from())
     }
 
-    /// Cleans everything, so that as much of the log as possible can go.
+    /// Takes a checkpoint that cleans all pages, so that as much log as possible is freed.
     fn relieve(&mut self, core: &Arc<Core>) -> Result<()> {
         finish::retry_deallocations(core);
         let keeper = core.log_kept_from();
@@ -170,7 +171,8 @@ impl Shortage {
         checkpoint::take(core, Cleaning::All)?;
         let has_helped = core.log.retention_lsn() > before;
         self.kept_by = if has_helped { None } else { keeper };
-        // Without a keeper there is nothing to look out for: who needs space asks again.
+        // Without a keeper, wait for the next report: a thread that still finds no space wakes the
+        // checkpointer again.
         self.lasts = self.kept_by.is_some();
         if !has_helped && keeper.is_none() {
             thread::sleep(PAUSE);

@@ -8,19 +8,20 @@
 //! From the first step to the end no log is recycled: a backup that takes long needs a log that is
 //! large enough for what is written meanwhile.
 //!
-//! What comes out is what a crash at E would have left, and opens like that.
+//! The copy is equivalent to what a crash at E would have left, and is recovered in the same way
+//! when it is opened.
 //!
 //! Invariants:
-//! - BACKUP-1. A page is copied after the superblock that is copied: whatever the copy lacks is in
-//!   the log from that superblock's redo LSN on.
+//! - BACKUP-1. Every page is copied after the superblock was read that the copy will have: each
+//!   change that a copied page lacks is in the log from that superblock's redo LSN on.
 //! - BACKUP-2. The log is copied after the last page, up to an E that was durable then: by the WAL
 //!   rule no copied page has seen a record beyond E.
-//! - BACKUP-3. No log byte beyond E is copied, though the segment has some: they would be a group
-//!   behind a hole.
-//! - BACKUP-4. The copy's superblock says that it is one until all else is durable: an interrupted
-//!   backup is refused, and no creation takes it for a beginning of its own.
-//! - BACKUP-5. The database stays open, and its directory ours, until all is copied: what a closed
-//!   one holds may be another opening's.
+//! - BACKUP-3. No log byte beyond E is copied, although the segment contains some: they would be a
+//!   group behind a hole.
+//! - BACKUP-4. The copy's superblock marks it as an unfinished copy until everything else is
+//!   durable: an interrupted backup is refused, and is not mistaken for an interrupted creation.
+//! - BACKUP-5. The database stays open, and its directory locked, until everything is copied: after
+//!   a close, the files may already be those of another opening.
 
 use std::sync::Arc;
 
@@ -154,8 +155,8 @@ fn copy_log(core: &Core, to: &dyn Disk, from: Lsn, end: Lsn) -> Result<()> {
     to.sync_dir("log")
 }
 
-/// Copies what stands behind a segment's log bytes and says whose they are. The copy has it in
-/// common with this database; from its first opening on it has a salt of its own.
+/// Copies the label behind a segment's log bytes. The copy shares its labels with this database;
+/// from its first opening on it has a salt of its own.
 fn copy_label(source: &dyn File, target: &dyn File, segment_bytes: u64) -> Result<()> {
     let mut label = AlignedBuf::new((source.len()? - segment_bytes) as usize);
     source.read_at(&mut label, segment_bytes)?;

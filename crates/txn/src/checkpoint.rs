@@ -1,4 +1,4 @@
-//! Fuzzy checkpoints: where the next recovery starts, found without stopping anybody.
+//! Fuzzy checkpoints: they determine where the next recovery starts, and stop no transaction.
 //!
 //! ```text
 //!   clean old pages → BEGIN at B → list running transactions → ask the pool for its redo start
@@ -6,23 +6,27 @@
 //! ```
 //!
 //! Invariants:
-//! - CHECKPOINT-1. Whatever was logged before `B` and is owed to a running transaction is in the
-//!   list: the list is made after `B` was inserted (TXN-TABLE-3).
-//! - CHECKPOINT-2. Whatever was logged before `B` and is not on disk is at or after the redo LSN: a
-//!   page is dirty, with its recovery LSN, before the record of its change is inserted, and the
-//!   pool is asked after `B`.
+//! - CHECKPOINT-1. If a transaction has records before `B` that recovery would have to undo, or
+//!   deferred deallocations that recovery would have to complete, it is in the list: the list is
+//!   made after `B` was inserted (TXN-TABLE-3).
+//! - CHECKPOINT-2. If a change was logged before `B` and is not on disk, its record is at or after
+//!   the redo LSN: a page is marked as dirty, with its recovery LSN, before the record of its
+//!   change is inserted, and the pool's redo start is read after `B` was inserted.
 //! - CHECKPOINT-3. The superblock names a checkpoint only when all its records are durable.
 //! - CHECKPOINT-4. No log byte at or after min(redo LSN, first LSN of running transactions,
-//!   backups' holds) is given back, and none before the superblock that says so is durable.
+//!   backups' holds) is freed, and none is freed before the superblock with the new retention LSN
+//!   is durable.
 //! - CHECKPOINT-5. One checkpoint at a time.
-//! - CHECKPOINT-6. Neither the redo LSN nor the retention LSN goes backwards: what is before them
-//!   was given back. A page (a transaction) may name an LSN that was the log's end before it was
-//!   put down, and an earlier checkpoint may have begun in between; but what it stands for was
-//!   logged after that checkpoint had looked, and so at or after what that checkpoint named
-//!   (CHECKPOINT-1, CHECKPOINT-2).
+//! - CHECKPOINT-6. Neither the redo LSN nor the retention LSN decreases, since the log before them
+//!   may have been freed. A page (or a transaction) may name an LSN that was read, as the end of
+//!   the log, before an earlier checkpoint began, and stored after that checkpoint had read the
+//!   recovery LSNs (or the transaction table). But the record for which the LSN stands was inserted
+//!   later still, so it is at or after the LSNs that the earlier checkpoint named (CHECKPOINT-1,
+//!   CHECKPOINT-2).
 //!
-//! A commit that lies between `B` and the list is in the log after `B`, so analysis sees it, and
-//! must not be talked out of it by the list: see `recovery`.
+//! The commit record of a transaction may stand between `B` and the list, and the list may
+//! nevertheless name the transaction. Recovery then goes by the commit record: see `recovery`
+//! (RECOVERY-3).
 //!
 //! Algorithm: ARIES, section 5.4 "Checkpoints during normal processing", with the dirty-page table
 //! reduced to its minimum, because redo compares page LSNs anyway.
@@ -47,7 +51,7 @@ use crate::{
 pub(crate) struct Checkpoints {
     state: Mutex<CheckpointState>,
     /// Where the oldest of the holds begins, `u64::MAX` if there is none: written under the mutex,
-    /// and read without it, because a checkpoint has that for as long as it takes.
+    /// and read without it, because a running checkpoint keeps the mutex to its end.
     oldest_hold: AtomicU64,
     /// Begin of the latest checkpoint, for the trigger.
     latest: AtomicU64,
@@ -64,13 +68,13 @@ struct CheckpointState {
 /// How much a checkpoint cleans first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cleaning {
-    /// Pages that were dirty at the last checkpoint already: each page is written at most once
-    /// in between, and redo never goes back further than two checkpoints.
+    /// Pages that were dirty at the last checkpoint already. So redo begins at the last checkpoint
+    /// or later, and a checkpoint does not write pages that were changed only since the last one.
     Old,
-    /// Everything that is dirty when it starts: the log shall become as short as possible.
+    /// All pages that are dirty when it starts, so that the log becomes as short as possible.
     All,
-    /// Nothing: opening a database shall not wait until all that redo changed is written. The
-    /// next checkpoint cleans it, since it is older than this one.
+    /// Nothing, so that an opening does not wait until the pages that redo changed are written. The
+    /// next checkpoint cleans these pages, since they were dirty at this one.
     Nothing,
 }
 
@@ -178,7 +182,7 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     let end = log.insert_last(record::CHECKPOINT_END, &body)?.end;
     core.log.force(end)?;
     failpoint::pass(Failpoint::CheckpointEnded);
-    // The pool was asked before; if it has failed since, its answer is not to be relied on.
+    // The redo start was read before. If the pool has failed since, that value may be wrong.
     core.pool.health()?;
 
     let retention_lsn = oldest.map_or(redo, |oldest| oldest.min(redo)).max(old.retention_lsn);

@@ -1,25 +1,28 @@
-//! How an engine ends: closed in good order, or given up because it could not be opened.
+//! How an engine ends: it is closed in good order, or abandoned because its opening failed.
 //!
 //! ```text
 //!   pending leaves visited ─► no more work ─► threads joined ─► no more slots
 //!   ─► frees tried again, or left to recovery ─► pages clean, checkpoint
-//!   ─► log closed ─► cleaner joined ─► done ─► directory let go
+//!   ─► log closed ─► cleaner joined ─► done ─► directory's lock released
 //! ```
 //!
 //! Invariants:
-//! - CLOSING-1. Closing changes nothing of what has happened: a transaction that has not committed
-//!   stays owed what it was owed (TXN-TABLE-6), so the closing checkpoint lists it and the next
-//!   opening undoes it. A commit record is in the log before the closing trailer, or refused.
-//! - CLOSING-2. The directory is locked until closing is done, no slot runs, and no [`Visit`] is
-//!   under way; then no thread writes to it or reads from it any more. Each of the three events
-//!   rechecks the other two under the directory's mutex, so whichever happens last releases the
-//!   lock. No slot and no visit begins once the engine is closed (TXN-TABLE-7). The thread that has
-//!   closed the engine can wait for that moment, for a while ([`Core::wait_for_users`]).
-//! - CLOSING-3. Nothing of a closed engine holds its core: slots that end are dropped, and what
-//!   could not be tidied up is left to recovery.
+//! - CLOSING-1. Closing neither commits nor rolls back. The unfinished work of a transaction that
+//!   has not committed stays registered (TXN-TABLE-6), so the closing checkpoint lists the
+//!   transaction, and the next opening undoes it. A commit record is in the log before the closing
+//!   trailer, or is refused.
+//! - CLOSING-2. The directory is locked until closing is done, no transaction is active, and no
+//!   [`Visit`] is under way; then no thread writes to it or reads from it any more. Each of the
+//!   three events rechecks the other two under the directory's mutex, so whichever happens last
+//!   releases the lock. No transaction and no visit begins once the engine is closed (TXN-TABLE-7).
+//!   The thread that has closed the engine can wait for the release, up to a deadline
+//!   ([`Core::wait_for_users`]).
+//! - CLOSING-3. A closed engine keeps no transaction state, since each holds a reference to the
+//!   core: a state is dropped when its transaction ends, and deallocations that failed are left to
+//!   recovery.
 //!
 //! Latch order: the engine's outcome → a checkpoint's mutex and what comes after it. The
-//! directory's mutex is held for a look at the transaction table, and nothing is latched under it.
+//! directory's mutex is held while the transaction table is read, and nothing is latched under it.
 
 use std::{sync::Arc, time::Instant};
 
@@ -36,11 +39,11 @@ use crate::{
     finish, upkeep,
 };
 
-/// The directory's lock, and who keeps it (CLOSING-2).
+/// The directory's lock, and what prevents its release (CLOSING-2).
 #[derive(Default)]
 pub(crate) struct Directory {
     state: Mutex<ClosingState>,
-    /// The lock was let go.
+    /// Signalled when the lock is released.
     is_free: Condvar,
 }
 
@@ -84,8 +87,8 @@ impl Core {
         Ok(Visit { core: self })
     }
 
-    /// Lets go of the directory if nobody needs it any more (CLOSING-2). Called after every end
-    /// that comes when the engine is closed.
+    /// Releases the directory's lock if nothing needs it any more (CLOSING-2). Called at the end of
+    /// each visit, and of each transaction that ends once the engine is closed.
     #[cold]
     pub(crate) fn leave_directory(&self) {
         let mut state = self.directory.state.lock();
@@ -96,8 +99,8 @@ impl Core {
         }
     }
 
-    /// Waits until nobody uses the closed engine any more, which is when the directory's lock goes,
-    /// but no longer than until `deadline`.
+    /// Waits until the closed engine is no longer used and the directory's lock is released, but no
+    /// longer than until `deadline`.
     ///
     /// # Errors
     /// [`Error::StillInUse`].
@@ -123,7 +126,7 @@ impl Core {
         self.closed.store(true, Ordering::Release);
     }
 
-    /// From here on the directory is let go as soon as nobody needs it.
+    /// From here on the directory's lock is released as soon as nothing needs it.
     fn finish_closing(&self) {
         self.directory.state.lock().done = true;
         self.leave_directory();
@@ -155,7 +158,7 @@ pub(crate) fn close(core: &Arc<Core>, background: Option<Background>) -> Result<
     written.and(log)
 }
 
-/// An engine that is being opened. If it does not get [ready](Opening::ready), it is given up:
+/// An engine that is being opened. If it does not get [ready](Opening::ready), it is abandoned:
 /// its threads end, nothing more is written, and nothing of it stays in memory.
 pub(crate) struct Opening {
     pub(crate) core: Arc<Core>,
@@ -193,8 +196,8 @@ impl Drop for Opening {
         if let Some(background) = self.background.take() {
             background.stop(core);
         }
-        // The slots hold the core (CLOSING-3). The log is stopped and not closed: what the opening
-        // left undone is the next one's, as after a crash.
+        // The transaction states hold the core (CLOSING-3). The log is stopped and not closed: the
+        // next opening recovers, as after a crash.
         core.transactions.close();
         core.log.poison(Error::Closed);
         finish::finish_deallocations(core);

@@ -6,7 +6,8 @@
 //!   transaction has ended or waits again: the detector that finds a cycle can name what its
 //!   members wait for.
 //! - CONTENTION-3. *What was waited for* is counted when the transaction has ended and its locks
-//!   are free, or each [`PASSED_MAX`] waits: counting makes nobody wait longer for a hot row.
+//!   are released, so that counting does not prolong the waits for a hot row; or, if that is
+//!   earlier, after every [`PASSED_MAX`] waits.
 //! - CONTENTION-4. Bounded: at most as many published waits as transactions that have waited and
 //!   run; in each shard [`PAIRS_MAX`] pairs of table and type (those that come later are counted
 //!   under neither) and [`HOT_KEYS`] keys; [`DEADLOCKS`] deadlocks. Some 300 KiB at most, beside
@@ -129,14 +130,14 @@ pub struct HotKey {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct DeadlockReport {
-    /// When.
+    /// The time at which it was found.
     pub at: SystemTime,
-    /// Who waited for what; the victim first.
+    /// Its members, the victim first, with the lock that each held and the one it waited for.
     pub cycle: Arc<DeadlockCycle>,
 }
 
-/// What is known of lock waits since the database was opened. Waits of transactions that still run
-/// may not be counted yet.
+/// The lock waits since the database was opened. Waits of transactions that still run may not be
+/// counted yet.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct LockWaits {
@@ -145,8 +146,8 @@ pub struct LockWaits {
     /// By type of transaction, the longest total time first.
     pub types: Vec<WaitsOf>,
     /// At most 64 keys: those with the most waits, as far as is known, the highest `waits_min`
-    /// first. A key with more than a 64th of all waits is among them, unless 64 other keys have at
-    /// least its `waits_min`.
+    /// first. A key with more than a 64th of all waits is among them, unless 64 other keys have a
+    /// `waits_min` at least as high.
     pub hot_keys: Vec<HotKey>,
     /// The last deadlocks, the newest first.
     pub deadlocks: Vec<DeadlockReport>,

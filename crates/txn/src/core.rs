@@ -93,7 +93,9 @@ impl Core {
     pub(crate) fn fail(&self, cause: Error) -> Error {
         let cause = match cause {
             Error::Closed => return Error::Closed,
-            // The pool or the log has stopped itself; the other has to hear of it.
+            // The pool or the log has stopped already. If it was the pool, the log must be stopped
+            // too. If it was the log, it keeps its first cause, and the pool notices: it checks the
+            // log's health (`Wal::health`) before it writes.
             Error::Poisoned { cause } | Error::OutcomeUnknown { cause } => cause,
             cause => Arc::new(cause),
         };

@@ -1,16 +1,17 @@
-//! Deferred frees: large values that a transaction has replaced or deleted.
+//! Deferred deallocations: large values that a transaction has replaced or deleted.
 //!
-//! They are freed after the commit, because a rollback would want them back. The commit record
-//! lists them, so that recovery can complete what a crash has cut short:
+//! They are freed after the commit, because a rollback restores them. The commit record lists them,
+//! so that recovery can free those that a crash has left:
 //!
 //! ```text
 //!   entry   tree id u32 │ length u8 │ the tree's reference
 //!   body    entries; a commit record holds the last ones, FREES records before it the others
 //! ```
 //!
-//! Every step of a free is logged with the number of the free it belongs to. A free of which a step
-//! is in the log has begun and is not begun again, so no page is freed twice; a step frees
-//! hundreds of pages, and what a crash leaves of a value larger than that stays unused.
+//! Every step of a deallocation is logged with that deallocation's number. A deallocation has begun
+//! once a step of it is in the log, and is not begun again, so no page is freed twice. A step frees
+//! at most 512 pages (4 MiB). If a crash or an error prevents a later step, the rest of the value's
+//! pages stay allocated and unreachable (`verify` counts them).
 
 use std::ops::Range;
 

@@ -75,8 +75,8 @@ impl Engine {
         let stay = Process::enter().ok_or(Error::Forked)?;
         let begun = Instant::now();
         // Once without the lock: a directory of other things is refused without a trace, and so is
-        // an empty one in which nothing may be created. (Where the lock's file is already, somebody
-        // may be creating just now.)
+        // an empty one in which nothing may be created. (If the lock's file exists, another process
+        // may be creating a database there just now.)
         let is_empty = matches!(superblock::find(&*disk)?, FoundDatabase::Nothing);
         if is_empty && options.create == Creation::Never && !disk.exists(LOCK_FILE)? {
             return Err(empty(&*disk));
@@ -358,7 +358,7 @@ impl Drop for Engine {
             std::mem::forget((self.core.clone(), self.background.get_mut().take()));
             return;
         }
-        // Nobody is left to be told: what was not written is recovery's.
+        // There is no caller to report an error to; recovery does what was not done here.
         let _ = self.close();
     }
 }
@@ -487,7 +487,7 @@ pub(crate) fn recover(
     failpoint::pass(Failpoint::LosersUndone);
     tables::load(&core)?;
     let (drops_resumed, drops_unfinished) = tables::resume_drops(&core)?;
-    // Without a background nobody would clean later.
+    // Without background threads, no thread would clean later.
     let cleaning = if opening.background.is_some() { Cleaning::Nothing } else { Cleaning::All };
     checkpoint::take(&core, cleaning)?;
     core.log.lift_capacity(false);

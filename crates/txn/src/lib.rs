@@ -11,22 +11,22 @@
 //! ```
 //!
 //! `commit` returns when the commit record stands in the log buffer and the locks are released. It
-//! neither flushes nor asks for a flush: the caller waits for `ack` (`Log::wait_durable`), or asks
-//! (`Log::request_flush`) and looks later (`Log::poll_durable`).
+//! neither flushes nor requests a flush: the caller waits for `ack` (`Log::wait_durable`), or
+//! requests a flush (`Log::request_flush`) and polls later (`Log::poll_durable`).
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
 //! | `engine`, `core` | the interface of an engine; the state that all parts share |
 //! | `transaction` | a transaction as its user sees it |
-//! | `transaction_state` | its locks, undo list and log space; what the tree asks of it |
-//! | `transaction_table` | where others see running transactions |
+//! | `transaction_state` | its locks, undo list and log space; the tree's `Context` |
+//! | `transaction_table` | the running transactions, as other threads may see them |
 //! | `kinds` | types of transactions |
 //! | `contention` | counts of lock waits by table and type, hot keys, the last deadlocks |
 //! | `finish` | commit and rollback |
 //! | `undo`, `space_reservation` | the undo list; the log space reservation |
 //! | `log_space` | waiting for log space; the transaction or backup that retains log |
 //! | `deferred` | large values that are freed after the commit |
-//! | `upkeep` | which leaves and tables wait for upkeep, and doing it |
+//! | `upkeep` | the leaves and tables that wait for upkeep; the upkeep itself |
 //! | `table`, `tables` | handles; the catalogue, create and drop |
 //! | `record` | the log records of this layer |
 //! | `checkpoint`, `superblock`, `recovery` | where recovery starts, and what it does |
@@ -34,10 +34,11 @@
 //! | `background`, `closing` | the threads; how an engine ends |
 //! | `backup`, `verify` | copying and checking a database in use |
 //!
-//! What holds everywhere: commit records stand in the log in the order in which their effects
-//! became visible; once a write or sync has failed nothing commits. If the caller delivers a result
-//! only when the log is durable up to its `ack`, no acknowledged transaction is lost, and an
-//! unacknowledged one takes effect completely or not at all.
+//! Guarantees of the whole crate: commit records stand in the log in the order in which their
+//! effects became visible; once the engine has stopped because of a failed write or sync, nothing
+//! commits. If the caller delivers a result only when the log is durable up to its `ack`, no
+//! acknowledged transaction is lost, and an unacknowledged one takes effect completely or not at
+//! all.
 //!
 //! Latch order: an engine's outcome (`closing`) → `ddl` → a checkpoint's mutex → one of the leaves:
 //! the maps of tables, a free list, the log reserve, the upkeep queue, the mutexes of the directory

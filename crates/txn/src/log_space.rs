@@ -1,11 +1,12 @@
 //! What keeps the log from being recycled, and whether waiting for log space can help.
 //!
-//! A checkpoint gives back the segments that end before the first record of the oldest transaction
-//! and before the log that a backup needs. So how long a reservation that finds no room waits
-//! depends on what keeps the oldest segment:
-//! - If nothing does, it waits for the checkpoint (`crates/log/src/log_space/waiting.rs`).
-//! - If its own transaction does, it fails at once: it would wait for itself.
-//! - If another transaction or a backup does, it waits 100 ms at most, since most transactions are
+//! A checkpoint writes pages, so that redo needs less log, and then frees the segments that end
+//! before the redo LSN, before the first record of the oldest transaction and before the log that a
+//! backup needs. So how long a reservation that finds no room waits depends on the transaction or
+//! backup that keeps the oldest segment:
+//! - If there is none, it waits for the checkpoint (`crates/log/src/log_space/waiting.rs`).
+//! - If it is its own transaction, it fails at once: it would wait for itself.
+//! - If it is another transaction or a backup, it waits 100 ms at most, since most transactions are
 //!   short. It fails at once if a checkpoint was fruitless because of that transaction or backup
 //!   100 ms ago or earlier.
 //!
@@ -25,8 +26,8 @@ use clearway_sync::Mutex;
 
 use crate::core::Core;
 
-/// The time that reservations give the transaction or backup that keeps the log to end, counted
-/// from the first checkpoint that freed nothing because of it.
+/// Reservations wait this long for the end of the transaction or backup that keeps the log, counted
+/// from the end of the first checkpoint that freed nothing because of it.
 const KEEPER_WAIT: Duration = Duration::from_millis(100);
 
 /// What is known about the use of log space.

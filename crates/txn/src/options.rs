@@ -1,4 +1,4 @@
-//! What a caller may choose when it opens an engine.
+//! Options of an engine.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use clearway_pool::PoolOptions;
 
 use crate::parts::{ProductTxnParts, TxnParts};
 
-/// Whether opening may create a database.
+/// The choice whether an opening may, or must, create the database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Creation {
     /// Open the database, or create it in an absent or empty directory.
@@ -21,7 +21,7 @@ pub enum Creation {
     New,
 }
 
-/// Options of an engine. Those of the parts below are theirs to document.
+/// Options of an engine. The options of the parts below are documented there.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// The log: ring, segments, capacity, group-commit delay.

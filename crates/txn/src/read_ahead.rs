@@ -6,10 +6,10 @@
 //! in the time of one.
 //!
 //! Invariants:
-//! - READ-AHEAD-1. Nothing is decided here: pages are only read, records are handed on in log
+//! - READ-AHEAD-1. Nothing is decided here: pages are only read, and records are passed on in log
 //!   order. A page that cannot be read is left to redo, which reports it.
-//! - READ-AHEAD-2. A batch reads at most a share of the cache ahead, so that it does not push out
-//!   what it has just brought in.
+//! - READ-AHEAD-2. A batch reads ahead at most a part of the cache, so that it does not evict pages
+//!   that it has just read.
 
 use std::collections::HashSet;
 

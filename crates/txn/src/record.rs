@@ -6,7 +6,7 @@
 //! | `SYSTEM` | none | none | the tree's |
 //! | `SYSTEM` | writer | number | a step of its deferred free of that number, from 1 |
 //! | `COMPENSATION` | writer | undo-next: the change to undo after this one | the tree's |
-//! | `FREES` | writer | its previous `FREES` | deferred frees, when they are many |
+//! | `FREES` | writer | its previous `FREES` | deferred frees that do not fit into `COMMIT` |
 //! | `COMMIT` | writer | its last `FREES` | deferred frees |
 //! | `END` | writer | none | empty: rolled back, or all deferred frees done |
 //! | `CHECKPOINT_BEGIN` | none | none | empty |
@@ -15,7 +15,7 @@
 //! | `IMAGE` | none | end of the change | a page as the change left it: the tree's |
 //!
 //! The `prev` links of a transaction's `USER` records are its undo chain: a record that has been
-//! undone is not on it, so whoever walks the chain from its head undoes each change once.
+//! undone is not on it, so an undo that follows the chain from its head undoes each change once.
 
 use clearway_base::{Lsn, TxnId};
 

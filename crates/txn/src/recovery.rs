@@ -9,15 +9,14 @@
 //! - RECOVERY-1. *Redo repeats history*: every change of the log is on its page afterwards, losers'
 //!   and compensations included. Page LSNs make it idempotent. Where the log has images of pages
 //!   (`EngineOptions::redo_check`), redo is compared with them.
-//! - RECOVERY-2. Whatever the pass reads is made durable first, so a page that redo changed may be
-//!   written at once without breaking the WAL rule.
+//! - RECOVERY-2. The log that the pass reads is made durable first, so a page that redo changed may
+//!   be written at once without breaking the WAL rule.
 //! - RECOVERY-3. After the pass `unfinished` holds exactly the unfinished transactions: the
-//!   checkpoint's list, corrected by every record from `B` on. Records are newer than the list: a
-//!   record between `B` and the list is newer than the state from which the list was made, or is in
-//!   the list already.
+//!   checkpoint's list, corrected by every record from `B` on. A record always overrides the list:
+//!   a record between `B` and the list is newer than the state from which the list was made, or its
+//!   effect is in the list already.
 //! - RECOVERY-4. Undo logs compensations under the loser's own id, and END when it is done. A crash
 //!   in the middle leaves a shorter undo chain and never a change undone twice.
-//!
 //! - RECOVERY-5. Before anything is replayed or written, the log was found to be the one that the
 //!   superblock knows (`clearway_log::trace`). The epochs that the pass then finds in it, ascending
 //!   and beginning with that of the retention LSN, are those that the log's next first record
@@ -26,11 +25,11 @@
 //! The pass takes records in batches, whose pages are brought into memory first (`read_ahead`).
 //!
 //! Undo goes backwards over all losers together, newest change first, so the log is read in one
-//! direction. Checkpoints may run meanwhile: losers stand in the transaction table like everybody.
+//! direction. Checkpoints may run meanwhile: the transaction table has the losers, too.
 //!
 //! Algorithm: Mohan et al., "ARIES" (TODS 1992), sections 6.1 to 6.4. Differences: analysis and
-//! redo are one pass, since there is no dirty-page table to wait for; system transactions are
-//! single records and are never undone; a committed transaction may owe deferred frees.
+//! redo are one pass, since redo needs no dirty-page table; system transactions are single records
+//! and are never undone; a committed transaction may have deferred frees left to do.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -181,7 +180,8 @@ struct Analysis {
     /// Where the checkpoint begins.
     begin: Lsn,
     unfinished: BTreeMap<TxnId, ActiveEntry>,
-    /// Who ended between `begin` and the end of the checkpoint, and may be in its list still.
+    /// Transactions that ended between `begin` and the end of the checkpoint; its list may still
+    /// name them.
     ended: HashSet<TxnId>,
     /// Whether the checkpoint's last record was met.
     complete: bool,

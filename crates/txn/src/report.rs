@@ -1,4 +1,4 @@
-//! Values the engine hands out about itself: what recovery did, what a check found, counters.
+//! Reports of the engine about itself: on recovery, on verification, and its counters.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use clearway_log::LogStats;
 use clearway_pool::PoolStats;
 use clearway_tree::TreeReport;
 
-/// What opening the database found and did.
+/// The report of an opening: what it found, and what recovery did.
 #[derive(Clone, Debug)]
 pub struct RecoveryReport {
     /// The database was created by this opening.
@@ -35,11 +35,11 @@ pub struct RecoveryReport {
     /// One [`Error::DropUnfinished`](clearway_base::Error::DropUnfinished) for each drop that could
     /// not be completed, with the reason. Only the names of these tables cannot be used.
     pub drops_unfinished: Vec<Error>,
-    /// How long the opening took.
+    /// The duration of the opening.
     pub took: Duration,
 }
 
-/// What [`Engine::verify`](crate::Engine::verify) found in a table.
+/// The result of checking one table, a part of [`VerifyReport`].
 #[derive(Clone, Debug)]
 pub struct TableReport {
     /// The table's name; the catalogue's is empty.
@@ -48,21 +48,22 @@ pub struct TableReport {
     pub tree: TreeId,
     /// Its root page.
     pub root: PageId,
-    /// What the tree's own check found.
+    /// The report of the tree's own check.
     pub report: TreeReport,
 }
 
-/// A clean verification. Damage is an error, never a report.
+/// The report of a verification that found no damage. Damage is returned as an error instead.
 #[derive(Clone, Debug, Default)]
 pub struct VerifyReport {
     /// One entry for each table, the catalogue first.
     pub tables: Vec<TableReport>,
     /// Pages that the data file holds.
     pub pages: u32,
-    /// Pages in use to which no tree leads: what a crash in the middle of storing a large value or
-    /// creating a table has left, and what an unfinished drop has not freed. They cost space and
-    /// nothing else. A page is counted only if at least two walks over all trees did not reach it;
-    /// the number is still an estimate if tables are dropped or large values stored meanwhile.
+    /// Pages that are marked as in use and belong to no table: those that are left when a crash or
+    /// an error interrupts storing or freeing a large value, or creating a table; and those that an
+    /// unfinished drop has not freed. They cost space and nothing else. A page is counted only if
+    /// at least two walks over all trees did not reach it; the number is still an estimate if
+    /// tables are dropped or large values stored meanwhile.
     pub unreachable_pages: u64,
 }
 
@@ -71,13 +72,13 @@ pub struct VerifyReport {
 pub struct Holdings {
     /// Transactions that have not ended.
     pub transactions: u64,
-    /// Whether anybody holds or awaits a lock.
+    /// True if an owner holds or awaits a lock.
     pub locks: bool,
     /// Pages that are latched or pinned.
     pub pages: usize,
     /// Wakers that wait for the log to become durable.
     pub waiters: u64,
-    /// Log bytes that are reserved and not used, the engine's own reserve apart.
+    /// Log bytes that are reserved and not used, without the engine's own reserve.
     pub log_reserved_bytes: u64,
 }
 

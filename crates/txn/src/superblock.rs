@@ -1,8 +1,8 @@
 //! The superblock: what a database is, and where its recovery starts.
 //!
 //! Pages 0 and 1 of the file `data` hold one copy each. A change writes one, waits until it is
-//! durable, and writes the other, so a write that is torn or lost leaves the other copy; and once a
-//! change is complete either copy may rot.
+//! durable, and writes the other, so a write that is torn or lost leaves the other copy intact; and
+//! once a change is complete, damage to either copy does no harm.
 //!
 //! ```text
 //!   0  magic "CLEARWAY"      8 bytes      32  checkpoint LSN       u64
@@ -21,21 +21,23 @@
 //! 508  CRC-32C of bytes 0..508           136  zeros up to 508
 //! ```
 //!
-//! Little endian. One sector, so a disk that writes sectors whole never tears it; the checksum
-//! catches the others. Every later version keeps the magic, the version's place, the length and
-//! the checksum's place, so that an old program can tell "newer" from "damaged". In version 1 the
-//! bytes from 72 on are zeros: it has no identity (`clearway_log`'s `identity` says what that is).
+//! Little endian. It is one sector, so a disk that writes sectors whole never tears it; on other
+//! disks the checksum detects a torn copy. Every later version keeps the magic, the version's
+//! place, the length and the checksum's place, so that an old program can distinguish a newer
+//! superblock from a damaged one. In version 1 the bytes from 72 on are zeros: it has no identity
+//! (see `identity` of `clearway_log`).
 //!
 //! Invariants:
-//! - SUPERBLOCK-1. The copy with the highest sequence whose checksum holds is the truth.
-//! - SUPERBLOCK-2. A write goes to the copy that is *not* the truth, and is durable before it
-//!   counts. A change is complete when both copies have it; only then may what the old one names be
-//!   given up.
+//! - SUPERBLOCK-1. The valid copy is the one with the highest sequence among those whose checksum
+//!   is right.
+//! - SUPERBLOCK-2. A write goes to the copy that is *not* the valid one, and is durable before it
+//!   counts. A change is complete when both copies have it; only then may log be freed that only
+//!   the old contents need.
 //! - SUPERBLOCK-3. Of two openings the later has the higher epoch, durable before its first log
 //!   write, with its salt and the place where it will begin (ID-1). The salt is drawn at random and
 //!   never 0.
-//! - SUPERBLOCK-4. While the log is said to be empty, no page was changed since the superblock said
-//!   so first, and whatever stands in the log at the retention LSN or behind is not part of it.
+//! - SUPERBLOCK-4. While the flag "the log is empty" is set, no page has been changed since it was
+//!   set, and bytes in the log's files at or after the retention LSN are not part of the log.
 
 use std::sync::Arc;
 

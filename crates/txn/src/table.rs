@@ -41,9 +41,9 @@ impl Table {
         &self.inner.name
     }
 
-    /// The id of the tree that holds the table. No two tables of one opening of the database have
-    /// the same, one of them dropped included; a later opening may give a dropped table's id to a
-    /// new one.
+    /// Returns the id of the tree that holds the table. No two tables of one opening of the
+    /// database have the same id, even if one of them has been dropped; a later opening may give
+    /// the id of a dropped table to a new one.
     pub fn id(&self) -> TreeId {
         self.inner.tree.id()
     }

@@ -12,7 +12,7 @@
 //! Creating, under `ddl`:
 //!
 //! ```text
-//!   tree's root made, by a system transaction    a crash from here on leaves an unused page
+//!   tree's root made, by a system transaction    a crash from here on leaves an unreachable page
 //!   → entry inserted; tree known by its id       a rollback that fails now still finds it
 //!   → entry durable → known by its name          so whatever is done to it is done after that
 //! ```
@@ -31,9 +31,9 @@
 //! - TABLES-1. A table is known by its name only while its entry is live *and durable*.
 //! - TABLES-2. The holder of `ddl` waits for no lock of another transaction: a transaction may
 //!   create and drop in the middle, and so may wait for `ddl` while others wait for its locks. So
-//!   the absolute lock comes before `ddl`, and before the mark: a drop that cannot have it has
-//!   changed nothing. (The catalogue is under no intent lock, and its keys are locked under `ddl`
-//!   only.)
+//!   the absolute lock comes before `ddl`, and before the mark: a drop that is not granted the lock
+//!   has changed nothing. (There is no intent lock on the catalogue, and its keys are locked only
+//!   under `ddl`.)
 //! - TABLES-3. An entry marked `dropping` is among the `unfinished` until it is deleted. Its name
 //!   can be neither opened nor created, but the next drop or creation of the name takes the drop up
 //!   where it stopped, and so does every opening. One that fails again is `DropUnfinished`, and
@@ -41,10 +41,11 @@
 //! - TABLES-4. Tree ids are unique among the entries, and among all tables of one opening. The id
 //!   of a dropped table may come again after an opening, when it was the highest. That does no
 //!   harm. *Locks, hints, handles* end with the opening. *Redo* repeats history page by page, in
-//!   the order of the log, and asks page LSNs and not ids. *Undo* by id concerns losers only, and
-//!   the old table has none: its mark stands behind the end of every user (absolute lock), and the
-//!   new entry behind the mark. *Deferred frees* of its last users are completed by the opening,
-//!   before there can be a new table, or keep the database from opening.
+//!   the order of the log, and compares page LSNs, not ids. *Undo* by id concerns losers only, and
+//!   none has changed the old table: its mark is logged after the end of every transaction that
+//!   used the table (absolute lock), and the new entry after the mark. *Deferred frees* of the
+//!   transactions that used it last are completed by the opening before a new table can be created,
+//!   or the opening fails.
 //!
 //! Order: a table's absolute lock → `ddl` (held to the end of a create or drop) → the maps' latch
 //! (a few instructions).
@@ -278,8 +279,8 @@ fn mark_dropping(core: &Arc<Core>, table: &Table) -> Result<()> {
     })
 }
 
-/// The part of a drop that comes after its mark. Nobody uses the tree: those who did had ended
-/// when the absolute lock was granted, and the others see the mark.
+/// The part of a drop that comes after its mark. No transaction uses the tree: those that did had
+/// ended when the absolute lock was granted, and all others see the mark.
 fn finish_drop(core: &Arc<Core>, state: &mut TransactionState, table: &Table) -> Result<()> {
     let name = table.name();
     let delete = |state: &mut TransactionState, hint: &mut LeafHint, catalogue: &Tree| {
@@ -334,9 +335,8 @@ fn commit_durably(state: Box<TransactionState>) -> Result<()> {
     core.log.force(committed.ack)
 }
 
-/// Fills the maps from the catalogue.
-/// Called while nobody else is in the engine, once before losers are undone (whose trees must be
-/// known) and once afterwards.
+/// Fills the maps from the catalogue. Called while no other thread uses the engine, once before
+/// losers are undone (whose trees must be known) and once afterwards.
 pub(crate) fn load(core: &Arc<Core>) -> Result<()> {
     let catalogue = core.tables.catalogue();
     let mut state = TransactionState::begin(core)?;

@@ -40,7 +40,7 @@ const REFUSED_FULL: TxnId = TxnId(2);
 /// The opening of a transaction that did not begin: openings are numbered from 1.
 const NO_OPENING: u64 = 0;
 
-/// A state of a transaction that it can come back to.
+/// A point within a transaction to which it can be rolled back while it goes on.
 #[derive(Clone, Debug)]
 pub struct Savepoint {
     opening: u64,
@@ -309,7 +309,7 @@ impl Transaction {
         Ok(TableCursor { table, opening, txn: self.id, mode, inner })
     }
 
-    /// Marks the present state.
+    /// Sets a savepoint at the present state.
     pub fn savepoint(&mut self) -> Result<Savepoint> {
         self.check_process()?;
         let Some(state) = self.state.as_mut() else { return Err(self.ended()) };

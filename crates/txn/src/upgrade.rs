@@ -10,9 +10,8 @@
 //! is beyond `L`.
 //!
 //! Invariants:
-//! - UP-1. The superblock changes its version in one write (SUPERBLOCK-2), when the old log is
-//!   needed for nothing any more: its closing checkpoint has nothing to redo and lists no
-//!   transaction.
+//! - UP-1. The superblock changes its version in one write (SUPERBLOCK-2), when the old log is no
+//!   longer needed: its closing checkpoint has nothing to redo and lists no transaction.
 //! - UP-2. Until then the database is one of version 1 in every way, and a crash leaves it to be
 //!   recovered, by this program or an older one. From then on it is one of version 2, and older
 //!   programs refuse it as newer.

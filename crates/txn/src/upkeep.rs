@@ -1,6 +1,7 @@
 //! Upkeep: ghosts are reclaimed, sparse leaves merged, foster children adopted, in the background.
 //!
-//! A delete, or the undo of an insert, leaves a ghost, which can go once the locks on it are free.
+//! A delete, or the undo of an insert, leaves a ghost, which can be removed once no transaction
+//! holds or awaits a lock on it.
 //! The tree reports the leaf to its transaction, and the transaction to the [queue](UpkeepQueue)
 //! when it ends. A leaf is reported by
 //!

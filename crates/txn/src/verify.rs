@@ -1,14 +1,16 @@
 //! Checking a whole database while it is in use.
 //!
-//! A tree checks itself (`clearway_tree`'s `verify`). What trees have in common is checked here,
-//! and while transactions run no two trees are seen at the same moment:
+//! A tree checks itself (`clearway_tree`'s `verify`). Here is checked what concerns several trees,
+//! although no two trees are read at the same moment while transactions run:
 //!
 //! - *No page belongs to two trees.* Every page, an overflow page too, names its tree, and a tree's
-//!   own check compares that with the pointer that led there, both latched. Of two trees that lead
-//!   to one page at least one is therefore found damaged by itself, if only their ids differ, which
-//!   is checked here. A page that two walks have met in turn has moved in between.
-//! - *No page in use is out of reach.* Counted is what was in use before and after a walk that did
-//!   not meet it, and again so in a second one. More looks are taken while they disagree.
+//!   own check compares that with the pointer that led there, both latched. So if two trees lead to
+//!   one page, the check of at least one of them finds the damage, provided that their ids differ,
+//!   which is checked here. A page that the walks of two trees have met one after the other has
+//!   moved from the one to the other in between.
+//! - *No page in use is unreachable.* A page counts as unreachable if it was in use before and
+//!   after a walk over all trees that did not meet it, and if the same holds for the next walk. As
+//!   long as that removes pages from the list of the walk before, another walk follows, up to four.
 
 use std::sync::Arc;
 
@@ -45,7 +47,7 @@ pub(crate) fn all(core: &Arc<Core>) -> Result<VerifyReport> {
     Ok(VerifyReport { pages: core.pool.page_count(), unreachable_pages, tables })
 }
 
-/// Walks all trees once. Also returns the pages that seem out of reach, in ascending order.
+/// Walks all trees once. Also returns the pages that seem unreachable, in ascending order.
 fn look(core: &Arc<Core>) -> Result<(Vec<TableReport>, Vec<PageId>)> {
     let mut unreachable = allocated(core)?;
     let mut tables = vec![core.tables.catalogue()];

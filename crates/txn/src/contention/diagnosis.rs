@@ -1,10 +1,11 @@
-//! From numbers to names: what the lock table says of a failed wait, in words that users know.
+//! From numbers to names: translates what the lock table reports of a failed wait into names of
+//! tables, keys and transactions.
 //!
 //! The lock table knows owners and identities; the wait registry knows what waiting owners wait
 //! for, the transaction table which transaction an owner works for, the tables their names. Members
-//! of a deadlock sleep while the deadlock is described, so the description is exact. Holders that
-//! stood in a waiter's way may have ended since, or begun another transaction: of them it says "as
-//! far as known".
+//! of a deadlock sleep while the deadlock is described, so the description is exact. An owner that
+//! blocked a waiter which gave up may have ended its transaction since, and may run another one: so
+//! these holders are documented as listed "as far as known".
 
 use std::{collections::HashMap, hash::Hash, sync::Arc};
 

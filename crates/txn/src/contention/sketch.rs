@@ -1,19 +1,20 @@
-//! The hottest keys, in fixed room: those that were waited for most often, with bounds.
+//! The hottest keys, in fixed memory: those that were waited for most often, with bounds.
 //!
 //! Invariants, for a sketch of capacity k that was offered n waits in all:
 //! - SKETCH-1. The counts of its entries add up to n.
 //! - SKETCH-2. For an entry, the true count of its key is at most `waits` and at least
 //!   `waits - over`.
 //! - SKETCH-3. A key without an entry was offered at most `floor()` times, which is at most n / k.
-//!   So whatever has more than n / k of the waits has an entry.
+//!   So a key with more than n / k of the waits has an entry.
 //!
 //! Algorithm: Metwally, Agrawal, El Abbadi: "Efficient Computation of Frequent and Top-k Elements
-//! in Data Streams" (ICDT 2005), the Space-Saving algorithm: a key that has no entry takes over
-//! that of the rarest, with its count as the possible error.
+//! in Data Streams" (ICDT 2005), the Space-Saving algorithm: a key that has no entry takes over the
+//! entry with the lowest count, and that count becomes its possible error.
 //!
-//! Differences: no list sorted by count, since 64 entries are looked through in less time than
-//! the wait took that brought the thread here. Keys are told apart by their lock identity, a hash:
-//! two keys with one identity wait for each other, so they *are* one hot spot.
+//! Differences: there is no list sorted by count, since a search of 64 entries takes less time than
+//! the wait that is being counted. Keys are distinguished by their lock identity, a hash:
+//! transactions that lock two keys with one identity wait for each other, so the two keys *are* one
+//! hot spot.
 
 use clearway_base::KeyName;
 use clearway_lock::LockId;

@@ -1,5 +1,5 @@
-//! What a transaction state remembers of the tables it uses: the intent lock, and where the last
-//! operation was.
+//! The tables that a transaction uses: for each, the intent lock and the place of the last
+//! operation.
 
 use clearway_base::TreeId;
 use clearway_lock::{IntentMode, RangeMode};
