@@ -200,15 +200,14 @@ pub fn rewrite(
     options: &Options,
 ) -> Result<Rewritten, Refused> {
     let source = Source { program, text, models, schema, options };
-    let work: &Work<'_, Ordinals, (Report, Vec<Range>)> =
-        &|ordinals, context, summaries, transaction| {
+    let reordered =
+        map_transactions(&source, |ordinals: &mut Ordinals, context, summaries, transaction| {
             let source = calls::Source { program, summaries, transaction };
             let calls = calls::calls(context.flow, &source, ordinals);
             let report = reorder(context, transaction, &calls, models, options)?;
             Ok((report, restructure::chunks(context.units, text)))
-        };
-    let (mut transactions, chunks): (Vec<Report>, Vec<Vec<Range>>) =
-        map_transactions(&source, work)?.into_iter().unzip();
+        })?;
+    let (mut transactions, chunks): (Vec<Report>, Vec<Vec<Range>>) = reordered.into_iter().unzip();
     let left_open = left_open(&source);
     let lock_order = options.lock_order.then(|| lock_order::impose(&mut transactions));
     let edits: Vec<Edit> = chunks
@@ -271,17 +270,18 @@ pub(crate) fn for_each_transaction(
     Ok(())
 }
 
-/// The work on a transaction, with a state that the transactions of a function share.
-pub(crate) type Work<'w, S, R> = dyn Fn(&mut S, &Context<'_, '_, '_>, &Summaries<'_>, &Transaction<'_>) -> Result<R, Refused>
-    + Sync
-    + 'w;
-
 /// Like [`for_each_transaction`], with several functions at a time. Returns the results in the
 /// order of the source, or the first error in that order.
-pub(crate) fn map_transactions<S: Default, R: Send>(
+///
+/// `work` has a state that the transactions of a function share.
+pub(crate) fn map_transactions<S: Default, R: Send, W>(
     source: &Source<'_>,
-    work: &Work<'_, S, R>,
-) -> Result<Vec<R>, Refused> {
+    work: W,
+) -> Result<Vec<R>, Refused>
+where
+    W: Fn(&mut S, &Context<'_, '_, '_>, &Summaries<'_>, &Transaction<'_>) -> Result<R, Refused>
+        + Sync,
+{
     let summaries = Summaries::of_program(source.program, source.models);
     let transactions = chosen(source, &summaries)?;
     // Overloaded functions have one name, and one state.

@@ -30,13 +30,13 @@ pub(super) struct Contention {
     #[arg(long)]
     full: bool,
     /// Run this workload only, for example "bidding"
-    #[arg(long, value_name = "WORKLOAD", value_parser = WORKLOADS.map(|(workload, _)| workload.name))]
+    #[arg(long, value_name = "WORKLOAD", value_parser = WORKLOADS.map(|claimed| claimed.0.name))]
     only: Option<String>,
     #[arg(skip)]
     comparison: Comparison,
 }
 
-/// A workload, and its least speedup at the highest contention with the paper's, if that is claimed.
+/// A workload, and its least speedup at the highest contention with the paper's, if it is claimed.
 type Claimed = (&'static Workload, Option<(f64, &'static str)>);
 
 /// The workloads with the least speedup at the highest contention, and the paper's; a workload

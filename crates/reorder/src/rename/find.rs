@@ -16,7 +16,7 @@ use crate::{
     flow::{access::AccessKind, graph::NodeIndex, place::Root, summary::Summaries},
     ir::{Function, Program, Scope, Type, VariableIndex},
     legality::Context,
-    rewrite::{Options, Refused, Source, Work, map_transactions},
+    rewrite::{Options, Refused, Source, map_transactions},
     schema::Schema,
     source::Range,
 };
@@ -35,15 +35,17 @@ pub fn candidates(
 ) -> Result<Vec<Candidate>, Refused> {
     let words = Words::of(program, text);
     let source = Source { program, text, models, schema, options };
-    let work: &Work<'_, BTreeSet<Range>, Vec<Candidate>> =
-        &|seen, context, summaries, transaction| {
+    let candidates = map_transactions(
+        &source,
+        |seen: &mut BTreeSet<Range>, context, summaries, transaction| {
             let mut found = Vec::new();
             if seen.insert(transaction.function.range) {
                 of_function(context, summaries, models, &words, transaction.function, &mut found);
             }
             Ok(found)
-        };
-    Ok(map_transactions(&source, work)?.concat())
+        },
+    )?;
+    Ok(candidates.concat())
 }
 
 fn of_function<'a>(
