@@ -92,6 +92,9 @@ pub struct Call {
     pub binds_parameters: Vec<Bound>,
     /// The memory whose address the statement keeps: each call with `writes_bound` writes it.
     pub binds_results: Vec<Bound>,
+    /// The argument with the number of the parameter that the call binds, from 1: memory that
+    /// `binds_parameters` names, or else a value that it copies.
+    pub binds_number: Option<usize>,
     /// True if the call writes the memory that `binds_results` of the statement registered.
     pub writes_bound: bool,
     /// The text that the call makes: `sprintf`, `strcpy`.
@@ -133,6 +136,18 @@ pub struct Call {
     /// True if the call has an effect outside of the program and the database, or depends on
     /// something outside: output, time, random numbers.
     pub outside: bool,
+}
+
+impl Call {
+    /// Returns true if a statement keeps the address of memory that the call names.
+    pub(crate) fn binds_memory(&self) -> bool {
+        !self.binds_parameters.is_empty() || !self.binds_results.is_empty()
+    }
+
+    /// Returns true if the call binds memory or values to a statement.
+    pub(crate) fn binds(&self) -> bool {
+        self.binds_memory() || self.binds_number.is_some()
+    }
 }
 
 /// The part of a call in the use of the database.

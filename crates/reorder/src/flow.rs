@@ -12,6 +12,7 @@
 //! passes, pointers in the caller's memory lead anywhere.
 
 pub mod access;
+mod bindings;
 mod bound;
 mod connection;
 mod effects;
@@ -62,6 +63,8 @@ const ENTRY: NodeIndex = 0;
 
 /// The data flow of a function.
 pub struct Flow<'a, 'p> {
+    /// The name of the function.
+    name: &'a str,
     /// The control flow.
     pub graph: Graph<'a>,
     /// The effects of each node. The entry writes everything that exists before the call.
@@ -96,6 +99,7 @@ impl<'a, 'p> Flow<'a, 'p> {
         let definitions = Definitions::of(&graph, &effects);
         let behind_barrier = behind_barriers(&graph, &effects);
         let mut flow = Flow {
+            name: &function.name,
             graph,
             effects,
             definitions,
@@ -202,6 +206,11 @@ impl<'a, 'p> Flow<'a, 'p> {
     /// Returns true if code outside of the function may see a variable.
     pub fn may_be_seen_by_caller(&self, variable: VariableIndex) -> bool {
         self.is_escaped(variable) || self.around.program.variable(variable).is_lasting()
+    }
+
+    /// Returns true for a variable that exists before the function is called, and that others know.
+    fn is_outer(&self, variable: VariableIndex) -> bool {
+        self.around.program.variable(variable).is_lasting()
     }
 
     /// Returns the definitions of a place, or of what shares bytes with it, that reach the begin of
@@ -394,7 +403,8 @@ impl<'a, 'p> Flow<'a, 'p> {
                 Connection::Argument(argument) => self.connection_for_callers(argument, function),
                 connection => connection,
             };
-            QueryCall { sql, name, connection, ..query.clone() }
+            let is_bound = bound::binds_all(self, query, node);
+            QueryCall { sql, name, connection, is_bound, ..query.clone() }
         };
         self.effects[node].queries.iter().map(for_caller).collect()
     }

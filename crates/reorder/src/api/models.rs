@@ -154,6 +154,11 @@ impl Models {
         self.calls.get(&format!("{class}::{last}"))
     }
 
+    /// Returns true if a statement may keep the addresses of memory.
+    pub(crate) fn bind_memory(&self) -> bool {
+        self.calls.values().any(Call::binds_memory)
+    }
+
     /// Returns true if a call uses the database, of which this is the name without the class.
     pub(crate) fn uses_database(&self, name: &str) -> bool {
         self.calls.iter().any(|(of, call)| {

@@ -3,9 +3,12 @@
 //! Calls are not looked into: a model says what they do, or the summary of a function of the same
 //! file. A call that has neither is a barrier.
 
+mod bind;
 mod caller;
 
-pub use super::effects::{Access, AccessKind, Bound, Connection, Effects, QueryCall, Sql};
+pub use super::effects::{
+    Access, AccessKind, Bound, BoundPart, Connection, Effects, Fetch, QueryCall, Sql,
+};
 use super::{
     escape::plain_variable,
     place::{Place, Root, Step, type_of},
@@ -14,9 +17,8 @@ use super::{
     test::Test,
 };
 use crate::{
-    api::{Bound as Binding, Call, Memory, Returns, Role},
+    api::{Call, Memory, Returns, Role},
     ir::{Callee, Declaration, Expression, ExpressionKind as Kind, Type, VariableIndex},
-    sql::shape,
 };
 
 /// The evaluation of one node.
@@ -238,8 +240,9 @@ impl<'a, 'p> Evaluation<'a, 'p> {
                 let is_here =
                     |part: &&Part<'a>| test.is_none_or(|one| part.outcome(&one).is_none());
                 let (before, queries) = (self.effects.accesses.len(), self.effects.queries.len());
+                let bound = self.effects.bound.len();
                 for part in summary.parts.iter().filter(is_here) {
-                    self.summarised(arguments, summary, &part.effects);
+                    self.summarised(arguments, summary, &part.effects, bound);
                 }
                 self.own_from(before, queries);
                 if summary.returns == Returns::New {
@@ -342,6 +345,8 @@ impl<'a, 'p> Evaluation<'a, 'p> {
                 name,
                 connection,
                 statements,
+                bound_before: self.effects.bound.len(),
+                is_bound: false,
                 connections,
                 own: 0..0,
             });
@@ -358,7 +363,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             let mut reads = accesses.filter(|access| access.kind == AccessKind::Read);
             reads.any(|access| access.place.root.is_object())
         };
-        let binds = !model.binds_parameters.is_empty() || !model.binds_results.is_empty();
+        let binds = model.binds_memory();
         let gives = model.writes.is_empty() || matches!(model.returns, Returns::Borrowed(_));
         let only_asks = model.status
             || model.role != Role::None
@@ -373,79 +378,6 @@ impl<'a, 'p> Evaluation<'a, 'p> {
     fn own_from(&mut self, accesses: usize, queries: usize) {
         let own = accesses..self.effects.accesses.len();
         self.effects.queries[queries..].iter_mut().for_each(|query| query.own = own.clone());
-    }
-
-    /// Records the memory that a call binds to a statement, and the fetches into bound memory.
-    fn bind(&mut self, arguments: &'a [Expression], model: &'a Call) {
-        let Some(statement) = model.statement else { return };
-        let kinds = [(&model.binds_parameters, false), (&model.binds_results, true)];
-        for (all, results) in kinds {
-            for bound in all {
-                let mut memory = self.led_to_by(arguments, bound.argument);
-                if bound.through {
-                    let counted = self.bound_structures(arguments, model, bound.argument);
-                    let structures = counted.unwrap_or(memory);
-                    let inner =
-                        structures.iter().flat_map(|one| self.around.led_to(one, self.pointers));
-                    memory = inner.collect();
-                }
-                if !memory.is_empty() {
-                    let statements = self.led_to_by(arguments, statement);
-                    self.effects.bound.push(Bound { statements, memory, results });
-                }
-            }
-        }
-        if model.writes_bound {
-            let fetched = self.led_to_by(arguments, statement);
-            self.effects.fetched.extend(fetched);
-        }
-    }
-
-    /// Returns the structures of which a call that binds memory reads one for each parameter, or
-    /// for each column, if their number is known: that of the statement's SQL.
-    fn bound_structures(
-        &self,
-        arguments: &'a [Expression],
-        model: &'a Call,
-        argument: usize,
-    ) -> Option<Vec<Place>> {
-        let is_its = |one: &&Binding| one.argument == argument && one.through;
-        let parameters = model.binds_parameters.iter().any(|one| is_its(&one));
-        if !parameters && !model.binds_results.iter().any(|one| is_its(&one)) {
-            return None;
-        }
-        let texts = self.pointers.texts(arguments.get(model.statement?)?);
-        let server = self.around.models.server()?;
-        let count = |text: &String| match parameters {
-            true => shape::parameter_count(text, server),
-            false => Some(shape::selected_columns(text, server).len()).filter(|&one| one > 0),
-        };
-        let counts: Option<Vec<usize>> = texts.iter().map(count).collect();
-        let count = counts?.into_iter().max()?;
-        let array = arguments.get(argument)?;
-        let [array] = &self.around.targets(array, self.pointers, self.node)[..] else {
-            return None;
-        };
-        self.first_elements(array, count)
-    }
-
-    /// Returns a number of elements from a place on, which is an array of a variable or its
-    /// element.
-    fn first_elements(&self, place: &Place, count: usize) -> Option<Vec<Place>> {
-        place.variable()?;
-        let of_array = |array: &Place, first: u64| {
-            let is_array = matches!(type_of(self.around.program, array), Some(Type::Array { .. }));
-            let elements = (first..).take(count);
-            is_array.then(|| elements.map(|index| array.part(Step::Element(Some(index)))).collect())
-        };
-        match place.path.split_last() {
-            Some((Step::Element(Some(first)), path)) => {
-                let array = Place { root: place.root.clone(), path: path.to_vec() };
-                of_array(&array, *first)
-            }
-            _ if count == 1 && of_array(place, 0).is_none() => Some(vec![place.clone()]),
-            _ => of_array(place, 0),
-        }
     }
 
     /// Adds a query. One that prepares a statement and stores its handle makes an object.
@@ -547,17 +479,19 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         let Some(Ok(summary)) = self.around.summaries.of(name) else { return };
         let is_here = |part: &&Part<'a>| part.outcome(&test) == Some(holds);
         for part in summary.parts.iter().filter(is_here) {
-            self.summarised(arguments, summary, &part.effects);
+            self.summarised(arguments, summary, &part.effects, 0);
         }
         self.own_from(0, 0);
     }
 
-    /// Adds what a called function does.
+    /// Adds what a called function does, of whose node a number of the caller's bindings come
+    /// before the call.
     fn summarised(
         &mut self,
         arguments: &'a [Expression],
         summary: &Summary<'a>,
         effects: &Effects<'a>,
+        bound_before: usize,
     ) {
         for access in &effects.accesses {
             let places = self.for_caller(&access.place, arguments, summary);
@@ -590,15 +524,25 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             }
             query.statements = self.all_for_caller(&query.statements, arguments, summary);
             query.connections = self.all_for_caller(&query.connections, arguments, summary);
+            query.bound_before = bound_before;
             self.query(query);
         }
         for bound in &effects.bound {
             let statements = self.all_for_caller(&bound.statements, arguments, summary);
             let memory = self.all_for_caller(&bound.memory, arguments, summary);
-            self.effects.bound.push(Bound { statements, memory, results: bound.results });
+            let handle = bound.handle.and_then(|handle| {
+                let parameter = plain_variable(handle)
+                    .and_then(|one| summary.parameters.iter().position(|&other| other == one));
+                parameter.map_or(Some(handle), |number| arguments.get(number))
+            });
+            let certain = bound.certain && !self.conditional;
+            self.effects.bound.push(Bound { statements, handle, memory, certain, ..*bound });
         }
-        let fetched = self.all_for_caller(&effects.fetched, arguments, summary);
-        self.effects.fetched.extend(fetched);
+        for fetch in &effects.fetched {
+            let statements = self.for_caller(&fetch.statement, arguments, summary);
+            let fetch = |statement| Fetch { statement, bound_before, is_bound: fetch.is_bound };
+            self.effects.fetched.extend(statements.into_iter().map(fetch));
+        }
         self.effects.writes_anything |= effects.writes_anything;
         self.effects.barriers.extend(effects.barriers.iter().cloned());
         self.effects.status |= effects.status;

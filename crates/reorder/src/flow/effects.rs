@@ -24,10 +24,10 @@ pub struct Effects<'a> {
     pub streams: bool,
     /// True if each object that it makes is a result or a statement of a database interface.
     pub makes_result: bool,
-    /// The memory that it binds to statements.
-    pub bound: Vec<Bound>,
-    /// The statements of which it fetches rows into bound memory.
-    pub fetched: Vec<Place>,
+    /// The memory and values that it binds to statements.
+    pub bound: Vec<Bound<'a>>,
+    /// The fetches of rows into bound memory.
+    pub fetched: Vec<Fetch>,
 }
 
 impl Effects<'_> {
@@ -35,22 +35,54 @@ impl Effects<'_> {
     pub(crate) fn has_only_accesses(&self) -> bool {
         self.queries.is_empty()
             && self.barriers.is_empty()
-            && self.bound.is_empty()
+            && !self.binds_memory()
             && self.fetched.is_empty()
             && !self.status
             && !self.result
     }
+
+    /// Returns true if the node binds memory to a statement, and not only values.
+    pub(crate) fn binds_memory(&self) -> bool {
+        self.bound.iter().any(|bound| !bound.memory.is_empty())
+    }
 }
 
-/// Memory that is bound to a statement.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Bound {
+/// Memory or values that are bound to a statement.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bound<'a> {
     /// The statements that may be meant.
     pub statements: Vec<Place>,
-    /// The memory.
+    /// The expression with the handle of the statement; `None` if it is a local variable of a
+    /// called function.
+    pub handle: Option<&'a Expression>,
+    /// The memory; empty if a value is bound.
     pub memory: Vec<Place>,
-    /// True if a fetch writes it, false if a query reads it.
+    /// True if a fetch writes the memory, false if a query reads it.
     pub results: bool,
+    /// The parameters or columns that are bound.
+    pub part: BoundPart,
+    /// True if it happens whenever the node is executed.
+    pub certain: bool,
+}
+
+/// The parameters or columns of a statement that a call binds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BoundPart {
+    /// All of them.
+    All,
+    /// One of them, by its number from 1; `None` if the number is not known.
+    One(Option<u64>),
+}
+
+/// A fetch of a row into the memory that is bound to a statement.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fetch {
+    /// The statement.
+    pub statement: Place,
+    /// The number of elements of [`Effects::bound`] that certainly come before.
+    pub bound_before: usize,
+    /// True if it stands in a called function that has bound all columns before.
+    pub is_bound: bool,
 }
 
 /// A read or write of a place.
@@ -92,6 +124,10 @@ pub struct QueryCall<'a> {
     pub connection: Connection<'a>,
     /// The prepared statements of which it may run one.
     pub statements: Vec<Place>,
+    /// The number of elements of [`Effects::bound`] that certainly come before.
+    pub bound_before: usize,
+    /// True if it stands in a called function that has bound all parameters before.
+    pub is_bound: bool,
     /// The objects of which one is its connection.
     pub connections: Vec<Place>,
     /// The accesses of the call itself, without those of its arguments: their places in

@@ -44,6 +44,10 @@ pub enum Root {
     Object(usize),
     /// Memory that the analysis cannot name.
     Unknown,
+    /// Memory that was bound, before the function was called, to the statement that the text
+    /// names: any of it, or the field of any structure with which the path begins. It exists
+    /// longer than the function, and holds no pointers, since no database stores one.
+    Bound(String),
     /// The state that the last query left on the connection: its error, its result not yet fetched.
     Last,
     /// The state that the last query which writes left on the connection: the number of a row.
@@ -77,7 +81,7 @@ impl Root {
     /// overwrite all of it.
     pub(super) fn is_single(&self) -> bool {
         match self {
-            Root::Unknown | Root::Outside => false,
+            Root::Unknown | Root::Bound(_) | Root::Outside => false,
             Root::Behind(behind) => {
                 behind.pointer.root.is_single()
                     && !behind.pointer.path.contains(&Step::Element(None))
@@ -250,7 +254,7 @@ impl<'a, 'p> Aliases<'a, 'p> {
 
     /// Returns true if two places may have bytes in common.
     pub(crate) fn may_share(&self, a: &Place, b: &Place) -> bool {
-        use Root::{Behind, Last, LastWrite, Object, Outside, Pointee, Unknown, Variable};
+        use Root::{Behind, Bound, Last, LastWrite, Object, Outside, Pointee, Unknown, Variable};
         if a.root != b.root && (self.is_no_pointer(a, b) || self.is_no_pointer(b, a)) {
             return false;
         }
@@ -258,7 +262,7 @@ impl<'a, 'p> Aliases<'a, 'p> {
             (x, y) if x == y => *x == Unknown || self.paths_meet(&a.path, &b.path),
             (Last | LastWrite | Outside, _) | (_, Last | LastWrite | Outside) => false,
             (Variable(_), Variable(_)) | (Object(_), Object(_)) => false,
-            (Variable(_), Object(_)) | (Object(_), Variable(_)) => false,
+            (Variable(_) | Bound(_), Object(_)) | (Object(_), Variable(_) | Bound(_)) => false,
             (Pointee(_) | Behind(_), Object(_)) | (Object(_), Pointee(_) | Behind(_)) => false,
             (Variable(variable), root @ Pointee(_)) | (root @ Pointee(_), Variable(variable)) => {
                 self.is_exposed(*variable) && self.may_lead_to(root, *variable)
@@ -270,6 +274,8 @@ impl<'a, 'p> Aliases<'a, 'p> {
                 self.held[variable.0] || self.is_exposed(*variable)
             }
             (Unknown, _) | (_, Unknown) => true,
+            (Bound(_), _) => self.may_be_bound(&a.path, b),
+            (_, Bound(_)) => self.may_be_bound(&b.path, a),
             (Behind(p), Behind(q)) if have_different_texts(p, q) => false,
             _ => self.pointees_meet(a, b) && !self.is_foreign(a, b) && !self.is_foreign(b, a),
         }
@@ -286,6 +292,49 @@ impl<'a, 'p> Aliases<'a, 'p> {
                     && !self.used_records.contains(own.as_str())
                     && !is_same
                     && !matches!(other, Type::Void | Type::Other(_))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns true if a place may have bytes in common with memory that was bound to a statement
+    /// before the function was called, of which the path is known.
+    fn may_be_bound(&self, bound: &[Step], other: &Place) -> bool {
+        let is_seen = match &other.root {
+            Root::Variable(variable) => self.is_outer(*variable),
+            Root::Bound(_) | Root::Pointee(_) | Root::Behind(_) => true,
+            _ => false,
+        };
+        let ty = type_behind(self.program, other);
+        if !is_seen || matches!(ty, Some(Type::Pointer { .. })) || self.is_hidden(other) {
+            return false;
+        }
+        let [Step::Field(record, field), ..] = bound else { return true };
+        let is_of = |step: &Step| matches!(step, Step::Field(of, _) if of == record);
+        if let Some(at) = other.path.iter().position(is_of) {
+            return self.paths_meet(bound, &other.path[at..]);
+        }
+        let is_field = |step: &&Step| matches!(step, Step::Field(..));
+        let own = field_type(self.program, record, field);
+        let is_within = |around: &str| own.is_none_or(|own| self.type_contains(own, around));
+        let holds_all = |ty: Option<&Type>| ty.is_none_or(|ty| self.type_contains(ty, record));
+        if let Some(Step::Field(around, _)) = other.path.iter().rfind(is_field) {
+            return is_within(around) || holds_all(ty);
+        }
+        match ty {
+            Some(Type::Record(whole)) => is_within(whole) || holds_all(ty),
+            Some(Type::Scalar(_)) => !matches!(other.root, Root::Variable(_)),
+            _ => true,
+        }
+    }
+
+    /// Returns true for a structure of a library, whose parts the program cannot reach: a prepared
+    /// statement, or a file.
+    fn is_hidden(&self, place: &Place) -> bool {
+        match target_type(self.program, &place.root) {
+            Some(Type::Record(own)) => {
+                let is_statement = place.root.is_object() && !self.used_records.contains(&**own);
+                is_statement || self.is_opaque(own)
             }
             _ => false,
         }

@@ -12,8 +12,9 @@ use std::{
 use super::{
     Flow,
     access::{QueryCall, Sql, variable},
+    bindings::Bindings,
     graph::{NodeIndex, NodeKind},
-    place::{Place, Root},
+    place::{Place, Root, Step},
     pointers::Surroundings,
     table,
     text::{self, Texts},
@@ -35,9 +36,11 @@ pub(super) enum Handle {
 }
 
 /// The statements that a program prepares, each with the texts that it may have.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Prepared {
     texts: BTreeMap<Handle, Result<BTreeSet<String>, String>>,
+    /// The memory and values that are bound to them.
+    pub(super) bindings: Bindings,
 }
 
 impl Prepared {
@@ -94,7 +97,16 @@ impl Prepared {
 }
 
 impl Handle {
-    fn describe(&self, program: &Program) -> String {
+    /// Returns true for a variable of a function, which other functions do not know.
+    pub(super) fn is_local(&self, program: &Program) -> bool {
+        match self {
+            Handle::Variable(variable) => is_local(program, *variable),
+            Handle::Element(array, _) => array.is_local(program),
+            Handle::Name(_) | Handle::Field(..) => false,
+        }
+    }
+
+    pub(super) fn describe(&self, program: &Program) -> String {
         match self {
             Handle::Name(name) => format!("the statement `{name}`"),
             Handle::Variable(variable) => {
@@ -210,7 +222,11 @@ pub(super) fn stores<'a>(
 
 /// Returns the places outside of the function in which it stores the handle that a local variable
 /// holds at a node.
-fn stored<'a>(flow: &Flow<'a, '_>, local: &'a Expression, node: NodeIndex) -> Vec<Store<'a>> {
+pub(super) fn stored<'a>(
+    flow: &Flow<'a, '_>,
+    local: &'a Expression,
+    node: NodeIndex,
+) -> Vec<Store<'a>> {
     let program = flow.around.program;
     let is_variable = variable(local).is_some_and(|one| is_local(program, one));
     if !is_variable || matches!(local.kind, Kind::Address(_)) {
@@ -248,7 +264,7 @@ fn assigned_place(expression: &Expression) -> Option<&Expression> {
 }
 
 /// Returns what an expression names that is a handle, or the address of one.
-fn handle(program: &Program, expression: &Expression) -> Option<Handle> {
+pub(super) fn handle(program: &Program, expression: &Expression) -> Option<Handle> {
     match &expression.kind {
         Kind::Variable(variable) => Some(Handle::Variable(*variable)),
         Kind::Field { record, name, .. } => Some(Handle::Field(record.clone(), name.clone())),
@@ -257,6 +273,27 @@ fn handle(program: &Program, expression: &Expression) -> Option<Handle> {
             Some(Handle::Element(array, program.index(index)))
         }
         Kind::Cast(_, operand) | Kind::Address(operand) => handle(program, operand),
+        _ => None,
+    }
+}
+
+/// Returns what a program knows a statement by which existed before the function was called.
+pub(super) fn handle_of(statement: &Place) -> Option<Handle> {
+    fn holder(root: &Root, path: &[Step]) -> Option<Handle> {
+        match (path.split_last(), root) {
+            (Some((Step::Field(record, name), _)), _) => {
+                Some(Handle::Field(record.clone(), name.clone()))
+            }
+            (Some((Step::Element(index), array)), _) => {
+                Some(Handle::Element(Box::new(holder(root, array)?), *index))
+            }
+            (None, Root::Variable(variable)) => Some(Handle::Variable(*variable)),
+            (None, _) => None,
+        }
+    }
+    match &statement.root {
+        Root::Behind(behind) => holder(&behind.pointer.root, &behind.pointer.path),
+        Root::Pointee(variable) => Some(Handle::Variable(*variable)),
         _ => None,
     }
 }

@@ -57,6 +57,11 @@ impl<'a> Definitions<'a> {
         Definitions { all, of_node, predecessors }
     }
 
+    /// Returns the nodes that may come right before a node.
+    pub(super) fn before(&self, node: NodeIndex) -> &[NodeIndex] {
+        &self.predecessors[node]
+    }
+
     /// Returns the definitions of a place that reach the begin of a node, in order. `shares` says
     /// which places may share bytes with it, and `follows` along which steps of control, from one
     /// node to the next, they come.

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Flow,
-    access::{Access, AccessKind, Bound, Effects, NOTHING, QueryCall},
+    access::{Access, AccessKind, Bound, Effects, Fetch, NOTHING, QueryCall},
+    bound,
     escape::plain_variable,
     graph::{NodeIndex, NodeKind},
     paths::Outcome,
@@ -19,7 +20,7 @@ use super::{
 use crate::{
     api::{Models, Returns, Role},
     ir::{
-        Callee, Expression, ExpressionKind as Kind, Function, LeftOut, Program, Variable,
+        Callee, Expression, ExpressionKind as Kind, Function, LeftOut, Program, Scope, Variable,
         VariableIndex,
     },
 };
@@ -165,8 +166,10 @@ impl<'a> Summaries<'a> {
         under_way.remove(name);
         let of_name = program.functions.iter().filter(|one| one.name == name).count();
         let summary = if of_name > 1 {
+            prepared.bindings.add_unknown_of(models, function);
             Err(format!("calls `{name}`, a name that several functions have"))
         } else if recursive {
+            prepared.bindings.add_unknown_of(models, function);
             Err(format!("calls `{name}`, which calls itself"))
         } else {
             Ok(self.summary(program, models, function, prepared))
@@ -196,12 +199,19 @@ impl<'a> Summaries<'a> {
     ) -> Summary<'a> {
         let flow = Flow::of(program, models, self, function);
         prepared.add(&flow);
+        prepared.bindings.add(&flow, function);
         let is_seen = |place: &Place| match &place.root {
             Root::Variable(variable) => program.variable(*variable).is_lasting(),
-            Root::Object(_) => false,
+            // What others have bound, the caller finds as well.
+            Root::Object(_) | Root::Bound(_) => false,
             _ => true,
         };
         let seen = |access: &&Access| is_seen(&access.place);
+        let is_named = |variable: VariableIndex| match program.variable(variable).scope {
+            Scope::Local => false,
+            Scope::Parameter => !self.is_assigned(variable),
+            _ => true,
+        };
         let always = flow.executed_always();
         let part = |node: NodeIndex| {
             let effects = &flow.effects[node];
@@ -229,9 +239,9 @@ impl<'a> Summaries<'a> {
                 bound: effects
                     .bound
                     .iter()
-                    .filter_map(|bound| for_callers(bound, &is_seen))
+                    .filter_map(|bound| for_callers(bound, always[node], &is_seen, &is_named))
                     .collect(),
-                fetched: effects.fetched.iter().filter(|one| is_seen(one)).cloned().collect(),
+                fetched: fetched_for_callers(&flow, node, &is_seen),
                 status: effects.status,
                 result: effects.result,
                 streams: effects.streams,
@@ -258,7 +268,10 @@ impl<'a> Summaries<'a> {
 
 /// Returns true if a statement that a function has made and bound memory to may exist when the
 /// function is over.
-fn outlives(flow: &Flow<'_, '_>, bound: &Bound) -> bool {
+fn outlives(flow: &Flow<'_, '_>, bound: &Bound<'_>) -> bool {
+    if bound.memory.is_empty() {
+        return false;
+    }
     let mut made = bound.statements.iter().filter(|one| matches!(one.root, Root::Object(_)));
     let ends = |place: &Place| {
         let mut accesses = flow.effects.iter().flat_map(|effects| &effects.accesses);
@@ -267,14 +280,33 @@ fn outlives(flow: &Flow<'_, '_>, bound: &Bound) -> bool {
     made.any(|place| !ends(place))
 }
 
-/// Returns the memory of the caller that is bound to its statements. Memory of the function itself
-/// does not exist any more when the caller runs them.
-fn for_callers(bound: &Bound, is_seen: &impl Fn(&Place) -> bool) -> Option<Bound> {
+/// Returns what is bound to statements of the caller. Memory of the function itself does not exist
+/// any more when the caller runs them.
+fn for_callers<'a>(
+    bound: &Bound<'a>,
+    always: bool,
+    is_seen: &impl Fn(&Place) -> bool,
+    is_named: &impl Fn(VariableIndex) -> bool,
+) -> Option<Bound<'a>> {
     let seen = |all: &[Place]| all.iter().filter(|one| is_seen(one)).cloned().collect::<Vec<_>>();
     let (statements, memory) = (seen(&bound.statements), seen(&bound.memory));
-    let results = bound.results;
-    let is_empty = statements.is_empty() || memory.is_empty();
-    (!is_empty).then_some(Bound { statements, memory, results })
+    let certain = bound.certain && always && statements.len() == bound.statements.len();
+    let handle = bound.handle.filter(|handle| plain_variable(handle).is_none_or(is_named));
+    (!statements.is_empty()).then_some(Bound { statements, memory, handle, certain, ..*bound })
+}
+
+/// Returns the fetches of a node from statements that the caller can see.
+fn fetched_for_callers(
+    flow: &Flow<'_, '_>,
+    node: NodeIndex,
+    is_seen: &impl Fn(&Place) -> bool,
+) -> Vec<Fetch> {
+    let fetched = flow.effects[node].fetched.iter().filter(|one| is_seen(&one.statement));
+    let for_caller = |one: &Fetch| {
+        let is_bound = one.is_bound || bound::binds_all_columns(flow, one, node);
+        Fetch { is_bound, ..one.clone() }
+    };
+    fetched.map(for_caller).collect()
 }
 
 /// Returns the constants of which a function returns one behind a node; `None` if it may return
@@ -348,7 +380,8 @@ fn called(function: &Function) -> BTreeSet<&str> {
     names
 }
 
-/// Returns true if a function, or one that it calls, calls what prepares a statement.
+/// Returns true if a function, or one that it calls, calls what prepares a statement or binds
+/// memory to one.
 fn prepares<'a>(
     program: &'a Program,
     models: &Models,
@@ -365,7 +398,7 @@ fn prepares<'a>(
             Kind::Construct(class, _) => models.construct(class),
             _ => None,
         };
-        found |= model.is_some_and(|call| call.role == Role::Prepare);
+        found |= model.is_some_and(|call| call.role == Role::Prepare || call.binds());
     });
     found
         || called(function).into_iter().any(|name| {

@@ -26,7 +26,7 @@ use crate::{
     flow::{
         access::AccessKind,
         graph::NodeIndex,
-        place::{Place, Root},
+        place::{Place, Root, Step},
         reaching::Definition,
     },
     ir::{ExpressionKind, StatementKind},
@@ -200,6 +200,9 @@ pub(super) fn written(context: &Context<'_, '_, '_>, writer: UnitIndex, read: &P
             let line = flow.graph.nodes[node].range.line(context.text);
             format!("{reason}, if `{pointer}` leads there as well (line {line})")
         }
+        Some((bound @ Place { root: Root::Bound(_), .. }, _)) if bound != *read => {
+            format!("{reason}, if that is {}", name(context, &bound))
+        }
         _ => reason,
     }
 }
@@ -219,6 +222,15 @@ pub(super) fn name(context: &Context<'_, '_, '_>, place: &Place) -> String {
         Root::LastWrite => "what the last write left on the connection".to_string(),
         Root::Last => "the state of the connection".to_string(),
         Root::Unknown => "memory that is not known".to_string(),
+        Root::Bound(statement) => match place.path.first() {
+            Some(Step::Field(record, field)) => {
+                format!("`{field}` of `{record}`, which another function binds to {statement}")
+            }
+            _ => format!(
+                "memory that may be bound to {statement}: not every path of the function binds it \
+                 all before it runs; bind it there"
+            ),
+        },
         Root::Outside => "something outside of the program".to_string(),
     }
 }

@@ -40,7 +40,7 @@ fn shared<'c>(context: &'c Context<'_, '_, '_>, first: usize, later: usize) -> O
 
 pub(super) fn is_seen(context: &Context<'_, '_, '_>, place: &Place) -> bool {
     match &place.root {
-        Root::Pointee(_) | Root::Behind(_) | Root::Unknown => true,
+        Root::Pointee(_) | Root::Behind(_) | Root::Unknown | Root::Bound(_) => true,
         Root::Variable(variable) => context.flow.may_be_seen_by_caller(*variable),
         Root::Object(_) | Root::Last | Root::LastWrite | Root::Outside => false,
     }

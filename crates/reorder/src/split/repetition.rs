@@ -97,7 +97,8 @@ fn has_volatile(values: &Values<'_, '_, '_>, at: usize) -> bool {
 
 /// Returns true for a place that only the program's own statements change.
 fn is_in_program(place: &Place) -> bool {
-    !matches!(place.root, Root::Outside | Root::Last | Root::LastWrite | Root::Unknown)
+    use Root::{Bound, Last, LastWrite, Outside, Unknown};
+    !matches!(place.root, Outside | Last | LastWrite | Unknown | Bound(_))
 }
 
 struct Search<'s, 'c, 'a, 'p> {

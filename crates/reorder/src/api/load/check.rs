@@ -81,7 +81,7 @@ fn check_role(call: &Call) -> Result<(), String> {
 
 /// Checks what only a call with a statement can have.
 fn check_statement(call: &Call) -> Result<(), String> {
-    let binds = !call.binds_parameters.is_empty() || !call.binds_results.is_empty();
+    let binds = call.binds();
     if (binds || call.writes_bound) && call.statement.is_none() {
         return Err("a call that binds, or writes what is bound, needs `statement`".to_owned());
     }
@@ -103,6 +103,7 @@ fn check_arguments(call: &Call) -> Result<(), String> {
         ("connection", call.connection),
         ("parameters.array", call.parameters.map(|parameters| parameters.array)),
         ("parameters.count", call.parameters.map(|parameters| parameters.count)),
+        ("binds_number", call.binds_number),
         ("binds_parameters", bound(&call.binds_parameters)),
         ("binds_results", bound(&call.binds_results)),
     ];

@@ -68,6 +68,7 @@ fn contradictions_are_refused() {
         ("role = \"barrier\", outside = true", "remove one"),
         ("parameters = { array = 1, count = 2 }", "`parameters` needs"),
         ("binds_parameters = [1]", "needs `statement`"),
+        ("binds_number = 1", "needs `statement`"),
         ("writes_bound = true", "needs `statement`"),
         ("statement = 0, binds_results = [0]", "argument 0 is both"),
         ("role = \"query\", statement = 0, binds_results = [1]", "has no role"),

@@ -80,7 +80,8 @@ fn check_parameters(name: &str, call: &Call, parameters: &[String]) {
         assert!(is_pointer(parameter) && may_write, "{name} writes {parameter}");
     }
     let numbers = call.reads.iter().chain(&call.writes).flat_map(|one| [one.count, one.bytes]);
-    for number in numbers.flatten().chain(call.parameters.map(|parameters| parameters.count)) {
+    let counted = call.parameters.map(|parameters| parameters.count);
+    for number in numbers.flatten().chain(counted).chain(call.binds_number) {
         assert!(!is_pointer(at(number)), "{name} counts with {}", at(number));
     }
     if let Some(sql) = call.sql {

@@ -1,0 +1,46 @@
+// The function binds both parameters itself: the field that another function has bound no longer
+// counts.
+// api: sqlite
+// function: pay
+// expect: moves
+#include <stdio.h>
+#include <string.h>
+#include <sqlite3.h>
+
+struct office {
+    sqlite3 *db;
+    sqlite3_stmt *pay_region;
+    char name[20];
+};
+
+int office_open(struct office *office)
+{
+    if (sqlite3_prepare_v2(office->db, "UPDATE region SET r_total = ?1 WHERE r_name = ?2", -1,
+                           &office->pay_region, NULL) != SQLITE_OK)
+        return -1;
+    return sqlite3_bind_text(office->pay_region, 2, office->name, -1, SQLITE_STATIC);
+}
+
+int pay(struct office *office, int total)
+{
+    char sql[100];
+
+    if (sqlite3_exec(office->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+        return -1;
+    sqlite3_bind_int(office->pay_region, 1, total);
+    sqlite3_bind_text(office->pay_region, 2, "north", -1, SQLITE_STATIC);
+    if (sqlite3_step(office->pay_region) != SQLITE_DONE)
+        goto fail;
+    sqlite3_reset(office->pay_region);
+    strcpy(office->name, "west");
+    snprintf(sql, sizeof sql, "INSERT INTO sale VALUES (1, 2, 3, '%s')", office->name);
+    if (sqlite3_exec(office->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        goto fail;
+    if (sqlite3_exec(office->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+        goto fail;
+    return 0;
+fail:
+    sqlite3_reset(office->pay_region);
+    sqlite3_exec(office->db, "ROLLBACK", NULL, NULL, NULL);
+    return -1;
+}
