@@ -357,7 +357,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         }
         self.own_from(before, queries);
         self.effects.status |= model.status;
-        self.effects.streams |= model.streams;
+        self.effects.streams |= model.streams && model.role != Role::Query;
         let reads_object = || {
             let accesses = self.effects.accesses[before..].iter();
             let mut reads = accesses.filter(|access| access.kind == AccessKind::Read);

@@ -20,7 +20,7 @@ pub struct Effects<'a> {
     pub status: bool,
     /// True if it reads more of a query's result than whether the query succeeded.
     pub result: bool,
-    /// True if rows of its query may still be on the way behind it.
+    /// True if it leaves rows of an earlier query on the way: `mysql_use_result`.
     pub streams: bool,
     /// True if each object that it makes is a result or a statement of a database interface.
     pub makes_result: bool,

@@ -2,7 +2,7 @@
 
 use super::{
     Flow,
-    access::AccessKind,
+    access::{AccessKind, QueryCall},
     graph::NodeIndex,
     number::Number,
     place::{Place, Root},
@@ -110,6 +110,18 @@ impl<'a> Flow<'a, '_> {
         let its = queries.find(|(query, _)| std::ptr::eq(query.expression, call));
         let texts = its.and_then(|(query, node)| self.sql_of(query, node).ok());
         texts.is_some_and(|texts| texts.iter().all(|text| text::returns_no_rows(text)))
+    }
+
+    /// Returns true if rows of a result may still be on the way behind a node. A query that returns
+    /// no rows leaves none.
+    pub(crate) fn may_stream(&self, node: NodeIndex) -> bool {
+        let returns_no_rows = |query: &QueryCall<'a>| {
+            let texts = self.sql_of(query, node).unwrap_or_default();
+            !texts.is_empty() && texts.iter().all(|text| text::returns_no_rows(text))
+        };
+        let effects = &self.effects[node];
+        let mut queries = effects.queries.iter().filter(|query| query.model.streams);
+        effects.streams || queries.any(|query| !returns_no_rows(query))
     }
 
     /// Returns a call that reports whether a query succeeded, with its model.

@@ -17,8 +17,7 @@ use crate::flow::{
 pub(super) fn stop_at_open_results(flow: &Flow<'_, '_>, units: &mut [Unit<'_>]) {
     let mut open = BTreeSet::new();
     for (at, unit) in units.iter().enumerate() {
-        let streaming: Vec<usize> =
-            unit.nodes().filter(|&node| flow.effects[node].streams).collect();
+        let streaming: Vec<usize> = unit.nodes().filter(|&node| flow.may_stream(node)).collect();
         for (other, later) in units.iter().enumerate().skip(at + 1) {
             if later.barriers().any(|barrier| *barrier == Barrier::Outside) {
                 continue;

@@ -42,7 +42,8 @@ impl Loop<'_, '_, '_, '_> {
         if effects.writes_anything {
             return refused("it is not known what it writes".to_string());
         }
-        if effects.binds_memory() || !effects.fetched.is_empty() || effects.streams {
+        let streams = effects.streams || effects.queries.iter().any(|one| one.model.streams);
+        if effects.binds_memory() || !effects.fetched.is_empty() || streams {
             return refused("it uses a prepared statement or rows on the way".to_string());
         }
         let is_query = |role: Role| !matches!(role, Role::Rollback | Role::Prepare);
