@@ -8,20 +8,20 @@
 //!   the value that was read.
 //!
 //! Two queries use the same row if both name a key by equal constants or by the same values of the
-//! program (`values`). Where the values cannot be followed, the first advice says so; the second
-//! is not given.
+//! program (`legality::same_row`). Where the values cannot be followed, the first advice says so;
+//! the second is not given.
 
 mod increment;
-mod values;
 
 use std::{collections::BTreeSet, fmt};
 
-use self::values::Same;
-pub(crate) use self::values::{Call, calls};
 use crate::{
     api::Server,
-    legality::{Context, Isolation},
-    sql::{QueryKind, TableAccess, Value},
+    legality::{
+        Context, Isolation,
+        same_row::{Call, Same, calls, same_row},
+    },
+    sql::{QueryKind, TableAccess},
 };
 
 /// A change of the code that would make a transaction faster or right.
@@ -123,46 +123,4 @@ fn depends(context: &Context<'_, '_, '_>, read: &TableAccess, written: &TableAcc
     };
     let changes = written.deletes || !written.writes.is_empty();
     changes && converts || written.writes.iter().any(overwrites)
-}
-
-/// Returns true if two queries certainly name one row of a table by a key.
-pub(crate) fn is_same_row(
-    context: &Context<'_, '_, '_>,
-    table: &str,
-    one: &Call<'_, '_>,
-    other: &Call<'_, '_>,
-) -> bool {
-    let access = |call: &Call<'_, '_>| call.query.query.tables.get(table).cloned();
-    let (Some(a), Some(b)) = (access(one), access(other)) else { return false };
-    same_row(context, table, (one, &a), (other, &b)) == Some(Same::Yes)
-}
-
-/// Returns whether two accesses name one row by a key; `None` if they do not.
-fn same_row(
-    context: &Context<'_, '_, '_>,
-    table: &str,
-    (one, access): (&Call<'_, '_>, &TableAccess),
-    (other, other_access): (&Call<'_, '_>, &TableAccess),
-) -> Option<Same> {
-    let columns: BTreeSet<String> = access
-        .equal
-        .keys()
-        .filter(|name| other_access.equal.contains_key(*name))
-        .cloned()
-        .collect();
-    if !context.schema.is_key(table, &columns) {
-        return None;
-    }
-    let mut whole = Same::Yes;
-    for column in &columns {
-        let same = match (&access.equal[column], &other_access.equal[column]) {
-            (Value::Constant(a), Value::Constant(b)) if a == b => Same::Yes,
-            (Value::Parameter(a), Value::Parameter(b)) => {
-                values::same(context, (one, *a), (other, *b))
-            }
-            _ => Same::No,
-        };
-        whole = whole.max(same);
-    }
-    (whole != Same::No).then_some(whole)
 }

@@ -12,7 +12,7 @@
 //! | `outside_effects` | output, time, random numbers |
 //! | `exits` | what runs only if an exit was not taken |
 //! | `same_table`, `foreign_keys`, `triggers`, `functions` | rows |
-//! | `read_order`, `conversions` | what the isolation level guarantees |
+//! | `read_order`, `lost_updates`, `conversions` | what the isolation level guarantees |
 
 mod barriers;
 mod conversions;
@@ -21,10 +21,12 @@ mod exits;
 mod foreign_keys;
 mod functions;
 pub mod isolation;
+mod lost_updates;
 pub(crate) mod no_error;
 mod outside_effects;
 mod read_after_write;
 mod read_order;
+pub(crate) mod same_row;
 pub(crate) mod same_table;
 mod triggers;
 mod values;
@@ -81,7 +83,7 @@ pub struct Context<'c, 'a, 'p> {
     pub server: Server,
     /// The isolation level of the transaction.
     pub isolation: Isolation,
-    /// True if reads of different rows may change places below serializable.
+    /// True if reads of different rows may change places below serializable, and reads and locks.
     pub relaxed_reads: bool,
 }
 
@@ -112,13 +114,15 @@ pub enum Rule {
     Function,
     /// `read_order`.
     ReadOrder,
+    /// `lost_updates`.
+    LostUpdate,
     /// `conversions`.
     Conversion,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Rule; 13] = [
+    pub const ALL: [Rule; 14] = [
         Rule::Barrier,
         Rule::Declaration,
         Rule::ReadAfterWrite,
@@ -131,6 +135,7 @@ impl Rule {
         Rule::Trigger,
         Rule::Function,
         Rule::ReadOrder,
+        Rule::LostUpdate,
         Rule::Conversion,
     ];
 
@@ -149,6 +154,7 @@ impl Rule {
             Rule::Trigger => "trigger",
             Rule::Function => "function",
             Rule::ReadOrder => "read order",
+            Rule::LostUpdate => "lost update",
             Rule::Conversion => "lock conversion",
         }
     }
@@ -167,6 +173,7 @@ impl Rule {
             Rule::Trigger => triggers::find(context, found),
             Rule::Function => functions::find(context, found),
             Rule::ReadOrder => read_order::find(context, found),
+            Rule::LostUpdate => lost_updates::find(context, found),
             Rule::Conversion => conversions::find(context, found),
         }
     }

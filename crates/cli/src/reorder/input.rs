@@ -61,7 +61,8 @@ pub(super) struct TransactionArgs {
     /// The isolation level of the transaction [default: the server's default]
     #[arg(long, value_enum)]
     isolation: Option<IsolationArg>,
-    /// Let reads of different rows change places below serializable
+    /// Let reads of different rows change places below serializable, and locks with the reads that
+    /// they may protect (docs/reorder-isolation.md)
     #[arg(long)]
     relaxed_reads: bool,
     /// An array, or a field of an array's elements, whose values differ from one another; may be

@@ -5,7 +5,7 @@
 //! `SELECT`. The expressions on the way may add and subtract and convert; anything else ends the
 //! search. The column is known by the constant number by which the result is read.
 
-use super::{Advice, Call, Context, Same, same_row, values};
+use super::{Advice, Call, Context, Same, same_row};
 use crate::{
     flow::{
         access::AccessKind,
@@ -14,6 +14,7 @@ use crate::{
         reaching::Definition,
     },
     ir::{Callee, Expression, ExpressionKind as Kind},
+    legality::same_row::places,
     sql::shape,
 };
 
@@ -36,7 +37,7 @@ pub(super) fn find(
     let assigned = shape::assigned_parameters(&update.query.text, context.server);
     assigned.into_iter().find_map(|(column, number)| {
         let at = selected.iter().position(|one| one.as_ref() == Some(&column))?;
-        let [place] = &values::places(context, update, number)?[..] else { return None };
+        let [place] = &places(context, update, number)?[..] else { return None };
         let search = Search { context, read: read.node, column: at };
         let found = search.of_place(place, update.node, DEPTH)?;
         let (line, read) = (update.line, read.line);

@@ -189,7 +189,7 @@ fn dependency(report: &Report, gain: &Gain) -> String {
         }
         _ => {
             let switch = match constraints[0].rule {
-                Rule::ReadOrder => " (--relaxed-reads)",
+                Rule::ReadOrder | Rule::LostUpdate => " (--relaxed-reads)",
                 _ => "",
             };
             let (rule, reason) = (constraints[0].rule, &constraints[0].reason);

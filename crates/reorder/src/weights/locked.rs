@@ -5,11 +5,9 @@
 //! since both use the row.
 
 use super::UnitQuery;
-use crate::{
-    advice::{Call, calls, is_same_row},
-    flow::graph::NodeIndex,
-    legality::Context,
-    sql::{QueryKind, TableAccess},
+use crate::legality::{
+    Context,
+    same_row::{Call, calls, is_only_text, is_passed, is_same_row, locks},
 };
 
 /// The writes of rows that are locked before.
@@ -42,36 +40,4 @@ impl<'c> Locked<'c> {
     pub(crate) fn contains(&self, query: &UnitQuery, table: &str) -> bool {
         self.writes.iter().any(|(one, name)| std::ptr::eq(*one, query) && *name == table)
     }
-}
-
-/// Returns true if a query locks rows of a table exclusively and waits for them.
-fn locks(call: &Call<'_, '_>, table: &str) -> bool {
-    let query = &call.query.query;
-    let reads = |access: &TableAccess| {
-        let text = call.query.text.to_ascii_uppercase();
-        access.locks && !text.contains("SHARE") && !text.contains("SKIP")
-    };
-    let access = query.tables.get(table).filter(|_| query.kind == QueryKind::Write);
-    access.is_some_and(|one| !one.inserts && (!one.writes.is_empty() || reads(one)))
-}
-
-/// Returns true if a call runs no other text than that of its query.
-fn is_only_text(calls: &[Call<'_, '_>], call: &Call<'_, '_>) -> bool {
-    let is_its = |one: &&Call<'_, '_>| one.node == call.node && one.query.range == call.query.range;
-    calls.iter().filter(is_its).count() == 1
-}
-
-/// Returns true if every path to a node passes another one.
-fn is_passed(context: &Context<'_, '_, '_>, node: NodeIndex, to: NodeIndex) -> bool {
-    let nodes = &context.flow.graph.nodes;
-    let (mut open, mut seen) = (vec![0], vec![false; nodes.len()]);
-    while let Some(at) = open.pop() {
-        if at == to {
-            return false;
-        }
-        if at != node && !std::mem::replace(&mut seen[at], true) {
-            open.extend(&nodes[at].successors);
-        }
-    }
-    true
 }

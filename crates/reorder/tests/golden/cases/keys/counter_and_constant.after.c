@@ -1,6 +1,7 @@
 // Each iteration names the row behind its own number.
 // objective: position
 // splits: yes
+// relaxed reads: yes
 // expect: moves
 #include <stdio.h>
 #include "shop.h"

@@ -3,6 +3,7 @@
 // objective: position
 // splits: yes
 // distinct: id
+// relaxed reads: yes
 // expect: moves
 #include <stdio.h>
 #include "shop.h"

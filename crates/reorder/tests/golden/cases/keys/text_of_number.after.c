@@ -2,6 +2,7 @@
 // objective: position
 // splits: yes
 // distinct: id
+// relaxed reads: yes
 // expect: moves
 #include <stdio.h>
 #include "shop.h"

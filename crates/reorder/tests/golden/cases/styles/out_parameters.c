@@ -1,5 +1,6 @@
 // Functions return a status and what they found through pointers of the caller.
 // api: libpq
+// relaxed reads: yes
 // expect: moves
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,9 @@
-//! The values of the parameters of queries, as far as the program passes them in an array.
+//! Queries that name the same row: by a key with equal constants, or with parameters of equal
+//! values, as far as the program passes them in an array or formats them into the SQL.
 
+use std::collections::BTreeSet;
+
+use super::Context;
 use crate::{
     flow::{
         access::{Connection, QueryCall},
@@ -8,7 +12,7 @@ use crate::{
         reaching::DefinitionIndex,
     },
     ir::ExpressionKind,
-    legality::Context,
+    sql::{QueryKind, TableAccess, Value},
     units::UnitQuery,
 };
 
@@ -16,14 +20,14 @@ use crate::{
 pub(crate) struct Call<'c, 'a> {
     pub(crate) query: &'c UnitQuery,
     /// The call, if the node itself has it.
-    pub(super) call: Option<&'c QueryCall<'a>>,
+    pub(crate) call: Option<&'c QueryCall<'a>>,
     pub(crate) node: NodeIndex,
-    pub(super) line: usize,
+    pub(crate) line: usize,
 }
 
 /// The answer to the question whether two values are equal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Same {
+pub(crate) enum Same {
     Yes,
     Unknown,
     No,
@@ -57,7 +61,7 @@ pub(crate) fn calls<'c, 'a>(context: &Context<'c, 'a, '_>) -> Vec<Call<'c, 'a>> 
 type Made = Vec<(Place, Vec<DefinitionIndex>)>;
 
 /// Compares a parameter of one query with a parameter of another.
-pub(super) fn same(
+pub(crate) fn same(
     context: &Context<'_, '_, '_>,
     (one, a): (&Call<'_, '_>, usize),
     (other, b): (&Call<'_, '_>, usize),
@@ -98,10 +102,82 @@ fn written(context: &Context<'_, '_, '_>, call: &Call<'_, '_>, number: usize) ->
 }
 
 /// Returns the memory that the pointer to a parameter leads to; `None` if that is not known.
-pub(super) fn places(
+pub(crate) fn places(
     context: &Context<'_, '_, '_>,
     call: &Call<'_, '_>,
     number: usize,
 ) -> Option<Vec<Place>> {
     context.flow.parameter_places(call.call?, call.node, number)
+}
+
+/// Returns true if two queries certainly name one row of a table by a key.
+pub(crate) fn is_same_row(
+    context: &Context<'_, '_, '_>,
+    table: &str,
+    one: &Call<'_, '_>,
+    other: &Call<'_, '_>,
+) -> bool {
+    let access = |call: &Call<'_, '_>| call.query.query.tables.get(table).cloned();
+    let (Some(a), Some(b)) = (access(one), access(other)) else { return false };
+    same_row(context, table, (one, &a), (other, &b)) == Some(Same::Yes)
+}
+
+/// Returns whether two accesses name one row by a key; `None` if they do not.
+pub(crate) fn same_row(
+    context: &Context<'_, '_, '_>,
+    table: &str,
+    (one, access): (&Call<'_, '_>, &TableAccess),
+    (other, other_access): (&Call<'_, '_>, &TableAccess),
+) -> Option<Same> {
+    let columns: BTreeSet<String> = access
+        .equal
+        .keys()
+        .filter(|name| other_access.equal.contains_key(*name))
+        .cloned()
+        .collect();
+    if !context.schema.is_key(table, &columns) {
+        return None;
+    }
+    let mut whole = Same::Yes;
+    for column in &columns {
+        let same = match (&access.equal[column], &other_access.equal[column]) {
+            (Value::Constant(a), Value::Constant(b)) if a == b => Same::Yes,
+            (Value::Parameter(a), Value::Parameter(b)) => same(context, (one, *a), (other, *b)),
+            _ => Same::No,
+        };
+        whole = whole.max(same);
+    }
+    (whole != Same::No).then_some(whole)
+}
+
+/// Returns true if a query locks rows of a table exclusively and waits for them.
+pub(crate) fn locks(call: &Call<'_, '_>, table: &str) -> bool {
+    let query = &call.query.query;
+    let reads = |access: &TableAccess| {
+        let text = call.query.text.to_ascii_uppercase();
+        access.locks && !text.contains("SHARE") && !text.contains("SKIP")
+    };
+    let access = query.tables.get(table).filter(|_| query.kind == QueryKind::Write);
+    access.is_some_and(|one| !one.inserts && (!one.writes.is_empty() || reads(one)))
+}
+
+/// Returns true if a call runs no other text than that of its query.
+pub(crate) fn is_only_text(calls: &[Call<'_, '_>], call: &Call<'_, '_>) -> bool {
+    let is_its = |one: &&Call<'_, '_>| one.node == call.node && one.query.range == call.query.range;
+    calls.iter().filter(is_its).count() == 1
+}
+
+/// Returns true if every path to a node passes another one.
+pub(crate) fn is_passed(context: &Context<'_, '_, '_>, node: NodeIndex, to: NodeIndex) -> bool {
+    let nodes = &context.flow.graph.nodes;
+    let (mut open, mut seen) = (vec![0], vec![false; nodes.len()]);
+    while let Some(at) = open.pop() {
+        if at == to {
+            return false;
+        }
+        if at != node && !std::mem::replace(&mut seen[at], true) {
+            open.extend(&nodes[at].successors);
+        }
+    }
+    true
 }

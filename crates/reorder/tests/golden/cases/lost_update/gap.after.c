@@ -1,0 +1,24 @@
+// At repeatable read MySQL locks the gap behind the last row as well.
+// server: mysql
+// expect: moves
+#include <stdlib.h>
+
+#include "shop.h"
+
+int sell(struct db *db)
+{
+    char text[32];
+
+    db_begin(db);
+    if (db_text(db, text, "SELECT x_amount FROM sale ORDER BY x_amount DESC LIMIT 1 FOR UPDATE"))
+        goto fail;
+    if (db_run(db, "INSERT INTO sale VALUES (1, 2, ?, NULL)", atoi(text)))
+        goto fail;
+    if (db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1"))
+        goto fail;
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+}

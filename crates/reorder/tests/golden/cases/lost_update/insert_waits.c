@@ -1,0 +1,24 @@
+// The insert of a key waits for another transaction that inserts and deletes the same one.
+// expect: unchanged
+// keeps: lost update, others from writing `sale`
+#include <stdlib.h>
+
+#include "shop.h"
+
+int sell(struct db *db)
+{
+    char text[32];
+
+    db_begin(db);
+    if (db_run(db, "INSERT INTO item VALUES (6, 1, 'lock', 2, 3)"))
+        goto fail;
+    if (db_text(db, text, "SELECT max(x_amount) + 1 FROM sale"))
+        goto fail;
+    if (db_run(db, "INSERT INTO sale VALUES (1, 2, $1, NULL)", atoi(text)))
+        goto fail;
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+}

@@ -1,0 +1,24 @@
+// The lock on the last row keeps nobody from inserting another one.
+// expect: unchanged
+// keeps: lost update, others from writing `sale`
+#include <stdlib.h>
+
+#include "shop.h"
+
+int sell(struct db *db)
+{
+    char text[32];
+
+    db_begin(db);
+    if (db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1"))
+        goto fail;
+    if (db_text(db, text, "SELECT x_amount FROM sale ORDER BY x_amount DESC LIMIT 1 FOR UPDATE"))
+        goto fail;
+    if (db_run(db, "INSERT INTO sale VALUES (1, 2, $1, NULL)", atoi(text)))
+        goto fail;
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+}
