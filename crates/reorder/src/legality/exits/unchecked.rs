@@ -12,13 +12,20 @@
 //! In SQLite a query that fails leaves the number of the last row and of changed rows as they were.
 //! A question for them behind a query without a check keeps its order with all other writes.
 //!
+//! In MySQL, MariaDB and SQLite some failures (a deadlock, a full disk) roll the transaction back
+//! while the program goes on: what stood before the query is lost, and what stands behind it is
+//! committed by itself. If the transaction checks a write, a query without a check that may fail so
+//! keeps its order with all writes. A transaction that checks no write keeps none of this order: it
+//! reports nothing that could be wrong.
+//!
 //! **Safe because** a program that does not look at a query does not see whether it has failed, and
-//! one that looks finds what the same queries before it have left.
+//! one that looks finds what the same queries before it have left. A failure that rolls back undoes
+//! the same writes as in the source, and leaves the same ones to be committed.
 
 use std::collections::BTreeSet;
 
 use super::{
-    super::{Context, Found, Rule},
+    super::{Context, Found, Isolation, Rule},
     first_report,
 };
 use crate::{
@@ -31,6 +38,7 @@ use crate::{
     },
     ir::{Callee, ExpressionKind},
     solve::UnitIndex,
+    sql::QueryKind,
 };
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
@@ -57,6 +65,9 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
         }
         first_report::find(context, &unchecked, |unit| checks(context, unit), found);
     }
+    if context.server != Server::Postgresql && !context.flow.failure_aborts() {
+        keep_rolled_back(context, found);
+    }
     if context.server == Server::Sqlite {
         let asks = |unit: UnitIndex| asks(context, unit, &[Root::LastWrite], &unchecked);
         for (first, later) in context.pairs() {
@@ -68,6 +79,35 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
                     .to_string();
                 found.before(first, later, Rule::Exit, reason);
             }
+        }
+    }
+}
+
+/// Keeps the writes that a failure of a query without a check undoes, and those that it leaves.
+fn keep_rolled_back(context: &Context<'_, '_, '_>, found: &mut Found) {
+    let all = &context.units.units;
+    let writes = |unit: UnitIndex| {
+        let mut tables = all[unit].queries().flat_map(|one| one.query.tables.values());
+        tables.any(|one| one.inserts || one.deletes || !one.writes.is_empty())
+    };
+    let locks = |unit: UnitIndex| {
+        let is_locking =
+            |kind| kind == QueryKind::Write || context.isolation == Isolation::Serializable;
+        context.server == Server::Mysql && all[unit].queries().any(|one| is_locking(one.query.kind))
+    };
+    let is_checked =
+        |unit: UnitIndex| checks(context, unit) || all[unit].exits().any(|exit| exit.on_failure);
+    let may_roll_back = |unit: UnitIndex| !is_checked(unit) && (locks(unit) || writes(unit));
+    let checks_write = |unit: UnitIndex| writes(unit) && is_checked(unit);
+    if !(0..all.len()).any(checks_write) {
+        return;
+    }
+    for (first, later) in context.pairs() {
+        if may_roll_back(first) && writes(later) || writes(first) && may_roll_back(later) {
+            let reason = "if a query without a check fails, the server may roll back what stands \
+                          before it, and the program goes on"
+                .to_string();
+            found.before(first, later, Rule::Exit, reason);
         }
     }
 }

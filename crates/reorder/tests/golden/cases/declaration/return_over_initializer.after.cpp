@@ -1,6 +1,5 @@
 // A `return` enters no scope: it may come before a declaration that it stood behind.
-// server: mysql
-// isolation: serializable
+// server: sqlite
 // expect: moves
 #include "shop.h"
 

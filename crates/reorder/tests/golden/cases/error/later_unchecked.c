@@ -1,8 +1,9 @@
-// A later query that is not checked may come before a query whose success clears the error, and not
-// between that query and the code that prints the error.
+// A later query that is not checked would clear the error between a query and the code that prints
+// it. A deadlock of it undoes the sale, too.
 // statement: sale = INSERT INTO sale VALUES (?, ?, ?, NULL)
 // api: mysql
-// expect: moves
+// expect: unchanged
+// keeps: exit, the server may roll back what stands before it
 #include <stdio.h>
 #include <string.h>
 #include <mysql.h>

@@ -11,7 +11,8 @@ int order(struct db *db, const int *items, int count)
             goto fail;
         db_run(db, "UPDATE item SET i_stock = i_stock - 1 WHERE i_id = ?", items[i]);
     }
-    db_run(db, "UPDATE region SET r_count = r_count + 1 WHERE r_id = 1");
+    if (db_run(db, "UPDATE region SET r_count = r_count + 1 WHERE r_id = 1"))
+        goto fail;
     db_commit(db);
     return 0;
 fail:

@@ -6,7 +6,8 @@
 int order(struct db *db, const int *items, int count)
 {
     db_begin(db);
-    db_run(db, "UPDATE region SET r_count = r_count + 1 WHERE r_id = 1");
+    if (db_run(db, "UPDATE region SET r_count = r_count + 1 WHERE r_id = 1"))
+        goto fail;
     for (int i = 0; i < count; i++) {
         if (db_number(db, "SELECT i_stock FROM item WHERE i_id = ?", items[i]) == 0)
             goto fail;

@@ -1,6 +1,7 @@
-// On SQLite a failed query leaves the others as they are.
+// On SQLite a failed query leaves the others as they are, unless the disk is full.
 // server: sqlite
-// expect: moves
+// expect: unchanged
+// keeps: exit, the server may roll back what stands before it
 #include "shop.h"
 
 int pay(struct db *db)

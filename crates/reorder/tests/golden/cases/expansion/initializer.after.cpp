@@ -16,7 +16,10 @@ void order(struct db *db, const long *items, long region, long customer)
         sum += price;
         price_at[i] = price;
     }
-    db_run(db, "UPDATE customer SET c_balance = c_balance - ? WHERE c_id = ?", sum, customer);
+    if (db_run(db, "UPDATE customer SET c_balance = c_balance - ? WHERE c_id = ?", sum, customer) != 0) {
+        db_rollback(db);
+        return;
+    }
     for (int i = 0; i < 15; i++) {
         long price = price_at[i];
         if (db_run(db, "UPDATE region SET r_total = r_total + ? WHERE r_id = ?", price, region) != 0) {

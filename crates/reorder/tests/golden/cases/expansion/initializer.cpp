@@ -18,6 +18,9 @@ void order(struct db *db, const long *items, long region, long customer)
             return;
         }
     }
-    db_run(db, "UPDATE customer SET c_balance = c_balance - ? WHERE c_id = ?", sum, customer);
+    if (db_run(db, "UPDATE customer SET c_balance = c_balance - ? WHERE c_id = ?", sum, customer) != 0) {
+        db_rollback(db);
+        return;
+    }
     db_commit(db);
 }

@@ -22,7 +22,8 @@ int order(struct db *db, const long *items, long region, long customer)
         sum += price;
         price_at[i] = price;
     }
-    db_run(db, "UPDATE customer SET c_balance = c_balance - ? WHERE c_id = ?", sum, customer);
+    if (db_run(db, "UPDATE customer SET c_balance = c_balance - ? WHERE c_id = ?", sum, customer) != 0)
+        goto fail;
     for (int i = 0; i < 15; i++) {
         price = price_at[i];
         if (db_run(db, "UPDATE region SET r_total = r_total + ? WHERE r_id = ?", price, region) != 0) {

@@ -24,7 +24,8 @@ int order(struct db *db, const long *items, long region, long customer)
             goto fail;
         }
     }
-    db_run(db, "UPDATE customer SET c_balance = c_balance - ? WHERE c_id = ?", sum, customer);
+    if (db_run(db, "UPDATE customer SET c_balance = c_balance - ? WHERE c_id = ?", sum, customer) != 0)
+        goto fail;
     db_commit(db);
     return 0;
 

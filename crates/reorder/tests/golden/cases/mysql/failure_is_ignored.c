@@ -1,7 +1,8 @@
-// MySQL goes on behind a failed query: the exit of the first update commits nothing, the second
-// one's failure is not asked for.
+// MySQL goes on behind a failed query, and the second one's failure is not asked for: a deadlock
+// there undoes the first one.
 // api: mysql
-// expect: moves
+// expect: unchanged
+// keeps: exit, the server may roll back what stands before it
 #include <mysql.h>
 
 int pay(MYSQL *db)

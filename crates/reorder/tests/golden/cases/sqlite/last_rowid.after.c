@@ -15,7 +15,10 @@ long long pay(sqlite3 *db)
         return -1;
     }
     id = sqlite3_last_insert_rowid(db);
-    sqlite3_exec(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1", NULL, NULL, NULL);
+    if (sqlite3_exec(db, "UPDATE region SET r_total = 1 WHERE r_id = 1", NULL, NULL, NULL)) {
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        return -1;
+    }
     sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
     return id;
 }

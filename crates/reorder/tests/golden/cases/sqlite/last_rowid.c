@@ -10,7 +10,10 @@ long long pay(sqlite3 *db)
     long long id;
 
     sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
-    sqlite3_exec(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1", NULL, NULL, NULL);
+    if (sqlite3_exec(db, "UPDATE region SET r_total = 1 WHERE r_id = 1", NULL, NULL, NULL)) {
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        return -1;
+    }
     if (sqlite3_exec(db, "INSERT INTO sale VALUES (1, 2, 3, 'x')", NULL, NULL, NULL) != SQLITE_OK) {
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
         return -1;

@@ -15,10 +15,13 @@ long long pay(sqlite3 *db)
         return -1;
     }
     id = sqlite3_last_insert_rowid(db);
-    sqlite3_exec(db,
-                 "INSERT INTO region VALUES (3, 'south', 0, 0) "
-                 "ON CONFLICT (r_id) DO UPDATE SET r_count = r_count + 1",
-                 NULL, NULL, NULL);
+    if (sqlite3_exec(db,
+                     "INSERT INTO region VALUES (3, 'south', 0, 0) "
+                     "ON CONFLICT (r_id) DO UPDATE SET r_count = r_count + 1",
+                     NULL, NULL, NULL)) {
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        return -1;
+    }
     sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
     return id;
 }
