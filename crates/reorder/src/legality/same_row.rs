@@ -8,7 +8,7 @@ use crate::{
     flow::{
         access::{Connection, QueryCall},
         graph::NodeIndex,
-        place::{Place, Root},
+        place::{Place, Root, Step},
         reaching::DefinitionIndex,
     },
     ir::ExpressionKind,
@@ -87,7 +87,7 @@ fn made(context: &Context<'_, '_, '_>, call: &Call<'_, '_>, number: usize) -> Op
     Some(places.into_iter().map(reaching).collect())
 }
 
-/// A variable whose value a format writes into the SQL: the conversion, the variable, and the
+/// A variable or field whose value a format writes into the SQL: the conversion, the place, and the
 /// writes that may have made its value.
 type Variable = (String, Place, Vec<DefinitionIndex>);
 
@@ -95,10 +95,16 @@ fn written(context: &Context<'_, '_, '_>, call: &Call<'_, '_>, number: usize) ->
     let query = call.call.filter(|query| query.model.parameters.is_none())?;
     let given = context.flow.given(query, call.node, &call.query.text, number)?;
     let [value] = &given.values[..] else { return None };
-    let ExpressionKind::Variable(variable) = value.value.kind else { return None };
-    let place = Place::whole(Root::Variable(variable));
-    let reaching = context.flow.reaching(value.node, &place);
-    Some((value.conversion.clone(), place, reaching))
+    if !matches!(value.value.kind, ExpressionKind::Variable(_) | ExpressionKind::Field { .. }) {
+        return None;
+    }
+    let places = context.flow.denoted(value.value, value.node);
+    let [place] = &places[..] else { return None };
+    if place.root == Root::Unknown || place.path.contains(&Step::Element(None)) {
+        return None;
+    }
+    let reaching = context.flow.reaching(value.node, place);
+    Some((value.conversion.clone(), place.clone(), reaching))
 }
 
 /// Returns the memory that the pointer to a parameter leads to; `None` if that is not known.
