@@ -259,11 +259,6 @@ impl<'a, 'p> Flow<'a, 'p> {
         self.around.targets(pointer, &Resolver::at(self, node), node)
     }
 
-    /// Returns the places that an expression denotes at a node.
-    pub(crate) fn denoted(&self, expression: &'a Expression, node: NodeIndex) -> Vec<Place> {
-        self.around.denoted(expression, &Resolver::at(self, node), node)
-    }
-
     /// Returns the places that the pointers in a place lead to behind a node.
     pub fn led_to_at(&self, place: &Place, node: NodeIndex) -> Vec<Place> {
         Resolver::at(self, node).led_to(place)

@@ -38,6 +38,11 @@ pub(crate) struct Given<'a> {
 }
 
 impl<'a> Flow<'a, '_> {
+    /// Returns the places that an expression denotes at a node.
+    pub(crate) fn denoted(&self, expression: &'a Expression, node: NodeIndex) -> Vec<Place> {
+        self.around.denoted(expression, &Resolver::at(self, node), node)
+    }
+
     /// Returns the values of a parameter of a query, if formats write them: the parameter with a
     /// number from 0 in one of the texts that the query of a node may run.
     pub(crate) fn given(
