@@ -52,8 +52,8 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     let Some(&first) = locking.first() else { return };
     let written = written(context);
     let (influence, calls) = (OnceCell::new(), OnceCell::new());
-    for later in first + 1..units.len() {
-        for query in units[later].queries() {
+    for (later, unit) in units.iter().enumerate().skip(first + 1) {
+        for query in unit.queries() {
             let dangers = dangers(context, &written, query);
             let influence = || influence.get_or_init(|| Influence::of(context));
             if dangers.is_empty()
