@@ -183,8 +183,8 @@ pub(crate) static ALL: &[Style] = &[
     Style {
         file: "tpcc/mariadb/new_order.c",
         limits: few_lines,
-        order: "FROM item < UPDATE stock < INTO orders < INTO order_line < UPDATE district < \
-                COMMIT",
+        order: "FROM item < UPDATE stock < FROM district < UPDATE district < INTO orders < \
+                INTO order_line < COMMIT",
         ..TPCC_MARIADB
     },
     Style { file: "tpcc/mariadb/order_status.c", ..TPCC_MARIADB },
@@ -249,7 +249,7 @@ pub(crate) static ALL: &[Style] = &[
     },
     Style {
         file: "bidding/mariadb/bid.c",
-        order: "FROM bidder < FROM item < INTO bid  < UPDATE item < COMMIT",
+        order: "FROM bidder < FROM item < UPDATE item < INTO bid  < COMMIT",
         ..BID_MARIADB
     },
     Style {
