@@ -1,7 +1,5 @@
 //! The real implementation, on which the engine runs.
 
-mod blocking;
-
 use std::cell::Cell;
 
 use crate::plain::{AtomicUsize, Ordering};
@@ -18,10 +16,8 @@ pub mod thread {
     use std::io;
     pub use std::thread::{
         Builder, JoinHandle, Scope, ScopedJoinHandle, Thread, ThreadId, available_parallelism,
-        current, scope, spawn, yield_now,
+        current, park, park_timeout, scope, sleep, spawn, yield_now,
     };
-
-    pub use super::blocking::{park, park_timeout, sleep};
 
     /// Starts a scoped thread. ([`Scope::spawn`] panics if the system refuses the thread.)
     ///
@@ -44,9 +40,8 @@ pub mod parking {
     };
 }
 
-pub use blocking::CheckedCondvar as Condvar;
 pub use crossbeam_utils::Backoff;
-pub use parking_lot::{Mutex, MutexGuard, RwLock};
+pub use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 pub use std::hint::spin_loop;
 
 /// A number of the calling thread: threads count from 0 in the order in which they first ask.

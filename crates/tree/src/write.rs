@@ -9,14 +9,13 @@
 //!    owner relies on a gap lock only after a request under the leaf's latch (a lock that a wait
 //!    has granted is requested again there), so none can begin to do so between the check and the
 //!    insert. The new key now covers the upper part of the gap, so its tag is raised to that of the
-//!    gap. (A key that is the leaf's low fence counts as present: it is a boundary already and
-//!    falls into no gap, so its own lock suffices.)
+//!    gap.
 //! 3. *Undo leaves a ghost.* An inserted key stays as a ghost when its insert is undone; only
 //!    `reclaim` removes ghosts.
 //! 4. *Paid first.* Log space is reserved and room in the page is found before the record is
 //!    logged: once the record is in the log, nothing can fail.
 //! 5. *No I/O for overflow pages under the latch.* Overflow chains are written before the leaf is
-//!    latched, and old ones are freed after commit ([`Upkeep::defer_free`](crate::Upkeep)).
+//!    latched, and old ones are freed after commit ([`Context::defer_free`]).
 //!
 //! Algorithm
 //! : "Efficient Locking for Databases", algorithm 1, with updates and deletes after its pattern.
@@ -34,22 +33,26 @@ mod delete;
 mod store;
 
 use clearway_base::Result;
-use clearway_lock::{Outcome, Part, RangeMode};
+use clearway_lock::{LockId, Outcome, Part, RangeMode};
 use clearway_pool::ExclusivePage;
 
 use crate::locking::LockWaitState;
-use crate::need::Step;
 use crate::node::Node;
 use crate::scratch::Scratch;
-use crate::{Environment, Journal, LeafHint, Locks, Tree, Wait, op};
+use crate::{Context, LeafHint, Tree, op};
 use store::Goal;
 
 /// Bytes a user operation logs beside key and values: code, page, tree, slot, lengths and flags are
 /// at most 24; the rest is for the log's own header, whose size the tree need not know.
 pub(crate) const OP_OVERHEAD: usize = 128;
 
-/// The slot of a key that is locked, or the slot where it would be.
-type LockedSlot = std::result::Result<usize, usize>;
+/// The result of the locking protocol, under the latch.
+enum LockVerdict {
+    /// Locked: the key's slot, or the slot where it would be.
+    Locked(Result<usize, usize>),
+    /// Denied: release the latch and wait for this lock.
+    Denied(LockId, RangeMode),
+}
 
 /// The purpose for which an operation locks an absent key.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,7 +69,7 @@ impl Tree {
     /// # Errors
     /// `DuplicateKey` if the key is present (the transaction then holds the key's exclusive lock);
     /// `KeyTooLarge`, `ValueTooLarge`; the errors of waiting, logging and reading a page.
-    pub fn insert<C: Environment + Wait>(
+    pub fn insert<C: Context>(
         &self,
         ctx: &mut C,
         hint: &mut LeafHint,
@@ -80,7 +83,7 @@ impl Tree {
     ///
     /// # Errors
     /// Those of [`insert`](Tree::insert) except `DuplicateKey`.
-    pub fn put<C: Environment + Wait>(
+    pub fn put<C: Context>(
         &self,
         ctx: &mut C,
         hint: &mut LeafHint,
@@ -95,7 +98,7 @@ impl Tree {
     /// # Errors
     /// `NotFound` if the key is absent (the transaction then holds a lock under which it stays
     /// absent); otherwise as for [`insert`](Tree::insert).
-    pub fn update<C: Environment + Wait>(
+    pub fn update<C: Context>(
         &self,
         ctx: &mut C,
         hint: &mut LeafHint,
@@ -108,7 +111,7 @@ impl Tree {
     /// Requests the locks that a write of `key` needs, under the exclusive latch of its leaf.
     /// `known` is the key's slot, if the leaf hint has it.
     #[inline]
-    fn lock_for_write<C: Locks>(
+    fn lock_for_write<C: Context>(
         &self,
         ctx: &mut C,
         node: Node<'_, [u8]>,
@@ -116,7 +119,7 @@ impl Tree {
         known: Option<usize>,
         absent: Absent,
         waited: &mut LockWaitState,
-    ) -> Step<LockedSlot> {
+    ) -> LockVerdict {
         let found = known.map_or_else(|| node.find(key), Ok);
         match found {
             Err(slot) if slot > 0 || node.low_fence() != key => {
@@ -126,16 +129,17 @@ impl Tree {
             _ => {
                 let id = self.lock_of(key);
                 if ctx.request(id, RangeMode::XN) == Outcome::Denied {
-                    return Err(waited.lacks(ctx, id, RangeMode::XN, self.name_of(key)));
+                    self.note_key(waited, key);
+                    return LockVerdict::Denied(id, RangeMode::XN);
                 }
                 waited.keep_only(ctx, id);
-                Ok(found)
+                LockVerdict::Locked(found)
             }
         }
     }
 
     /// As `lock_for_write`, for a key that is absent and whose record would be at `slot`.
-    fn lock_absent<C: Locks>(
+    fn lock_absent<C: Context>(
         &self,
         ctx: &mut C,
         node: Node<'_, [u8]>,
@@ -143,15 +147,15 @@ impl Tree {
         slot: usize,
         absent: Absent,
         waited: &mut LockWaitState,
-    ) -> Step<LockedSlot> {
+    ) -> LockVerdict {
         let before = self.lock_before(node, slot);
         if absent == Absent::Read {
             if ctx.request(before, RangeMode::NS) == Outcome::Denied {
-                let name = self.name_before(node, slot);
-                return Err(waited.lacks(ctx, before, RangeMode::NS, name));
+                self.note_before(waited, node, slot);
+                return LockVerdict::Denied(before, RangeMode::NS);
             }
             waited.keep_only(ctx, before);
-            return Ok(Err(slot));
+            return LockVerdict::Locked(Err(slot));
         }
         // Only check that no other owner holds or awaits the gap. No lock is kept: to rely on a
         // lock of the gap, an owner must request it under the leaf's latch, which this thread holds
@@ -161,29 +165,30 @@ impl Tree {
         if ctx.check(before, RangeMode::NX) == Outcome::Denied && !ctx.holds(before, RangeMode::NX)
         {
             waited.keep_both(ctx, self.lock_of(key));
-            let name = self.name_before(node, slot);
-            return Err(waited.lacks(ctx, before, RangeMode::NX, name));
+            self.note_before(waited, node, slot);
+            return LockVerdict::Denied(before, RangeMode::NX);
         }
         let (id, gap) = (self.lock_of(key), waited.own_gap(ctx, before));
         let mode = RangeMode::new(Part::X, gap);
         if ctx.request(id, mode) == Outcome::Denied {
             waited.keep_both(ctx, before);
-            return Err(waited.lacks(ctx, id, mode, self.name_of(key)));
+            self.note_key(waited, key);
+            return LockVerdict::Denied(id, mode);
         }
         ctx.pass_tag(before, id);
-        // A lock on `before` that was obtained by waiting is kept until the record is inserted, or
-        // until the overflow chain is to be written; the store then releases it.
+        // A lock on `before` that was obtained by waiting is kept until the record is inserted;
+        // `store` then releases it.
         waited.keep(id);
-        Ok(Err(slot))
+        LockVerdict::Locked(Err(slot))
     }
 
     /// Logs and makes a change of content in a latched leaf.
     #[inline]
-    fn perform_user<C: Journal>(
+    fn perform_user<C: Context>(
         ctx: &mut C,
         leaf: &mut ExclusivePage<'_>,
         scratch: &Scratch,
     ) -> Result<()> {
-        op::perform(ctx, Journal::log_user, &scratch.body, &mut [leaf]).map(drop)
+        op::perform(ctx, Context::log_user, &scratch.body, &mut [leaf]).map(drop)
     }
 }

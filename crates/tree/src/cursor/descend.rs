@@ -8,22 +8,22 @@
 
 use std::ops::Bound;
 
+use clearway_base::Result;
 use clearway_lock::{Outcome, Part, RangeMode};
 use clearway_pool::SharedPage;
 
-use super::{Cursor, CursorState, Look};
+use super::{Cursor, CursorState, Step};
 use crate::locking::LockWaitState;
-use crate::need::Step;
 use crate::node::Node;
-use crate::{Locks, Tree, Upkeep};
+use crate::{Context, Tree};
 
 impl Cursor {
-    pub(super) fn descend<C: Locks + Upkeep>(
+    pub(super) fn descend<C: Context>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
         waited: &mut LockWaitState,
-    ) -> Step<Look> {
+    ) -> Result<Step> {
         if self.state == CursorState::Start {
             match &self.upper {
                 Bound::Included(_) => return self.descend_from_key(tree, ctx, waited),
@@ -36,13 +36,13 @@ impl Cursor {
     }
 
     /// Locks the upper bound itself, if it is there: the gap behind it is out of the range.
-    fn descend_from_key<C: Locks + Upkeep>(
+    fn descend_from_key<C: Context>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
         waited: &mut LockWaitState,
-    ) -> Step<Look> {
-        let Bound::Included(key) = &self.upper else { return Ok(Look::Moved) };
+    ) -> Result<Step> {
+        let Bound::Included(key) = &self.upper else { return Ok(Step::Moved) };
         let (leaf, found) = Cursor::find(&mut self.hint, tree, key)?;
         let node = Node::new(&*leaf);
         if let Err(below) = found
@@ -58,14 +58,14 @@ impl Cursor {
     }
 
     /// Goes to the boundary before `position`.
-    fn descend_next<C: Locks + Upkeep>(
+    fn descend_next<C: Context>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
         waited: &mut LockWaitState,
-    ) -> Step<Look> {
+    ) -> Result<Step> {
         if !self.at_infinity && self.is_at_lower_end() {
-            return Ok(Look::End);
+            return Ok(Step::End);
         }
         if !self.at_infinity
             && self.hint.slot > 0
@@ -86,14 +86,14 @@ impl Cursor {
 
     /// Takes the last of the first `below` records of `leaf`, or its low fence if there are none;
     /// if that is past the end, only its gap.
-    fn descend_to<C: Locks + Upkeep>(
+    fn descend_to<C: Context>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
         waited: &mut LockWaitState,
         leaf: SharedPage<'_>,
         below: usize,
-    ) -> Step<Look> {
+    ) -> Result<Step> {
         let node = Node::new(&*leaf);
         let slot = below.checked_sub(1);
         match slot {
@@ -104,11 +104,11 @@ impl Cursor {
             // The gap of the last boundary reaches into the range.
             let id = tree.lock_of(&self.candidate);
             if ctx.request(id, RangeMode::NS) == Outcome::Denied {
-                let name = tree.name_of(&self.candidate);
-                return Err(waited.lacks(ctx, id, RangeMode::NS, name));
+                tree.note_key(waited, &self.candidate);
+                return Ok(Step::Wait(id, RangeMode::NS));
             }
             waited.keep_only(ctx, id);
-            return Ok(Look::End);
+            return Ok(Step::End);
         }
         let mode = self.mode_of(node, slot, Part::S);
         self.take(tree, ctx, waited, leaf, (slot, mode))
