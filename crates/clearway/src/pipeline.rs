@@ -14,7 +14,7 @@
 //! - PIPELINE-1. A result that is in a [`Pending`] is delivered only when the `Pending` permits it.
 //!   Only two kinds of errors are delivered without a `Pending`: those that `runner::run` returned
 //!   itself, which RUNNER-1 permits to be delivered, and [`Error::Closed`] for a job that was
-//!   dropped without a run (no accepted job is, PIPELINE-2).
+//!   dropped without being run, which never happens to an accepted job (PIPELINE-2).
 //! - PIPELINE-2. An accepted transaction is run once (its closure again after a deadlock), and its
 //!   result is delivered exactly once: also when the pipeline is closed, when the closure or its
 //!   callback panics, and when the log fails.

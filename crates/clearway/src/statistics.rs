@@ -4,9 +4,9 @@
 //! - STATISTICS-1. Once the engine has numbered a type, the type keeps its number as long as the
 //!   database is open; number 0 is shared by transactions without a type and by transactions of
 //!   types after the 63rd (`KINDS_MAX` counts number 0 as well).
-//! - STATISTICS-2. A thread always uses the same shard. No two threads share one until more threads
-//!   than shards have been numbered ([`Sharded`]), threads that have ended included. No word of a
-//!   shard is written by every transaction of the database.
+//! - STATISTICS-2. A thread always uses the same shard. Two threads share a shard only once more
+//!   threads have been numbered ([`Sharded`]) than there are shards; threads that have ended count
+//!   too. No word of a shard is written by every transaction of the database.
 //! - STATISTICS-3. Each [`Transaction`](crate::Transaction), and so each attempt of a closure, is
 //!   counted once: when [`Uncounted::count`] is called, or as a rollback when it ends without that.
 //!

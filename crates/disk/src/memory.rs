@@ -29,7 +29,7 @@ use clearway_base::{Error, Result};
 use clearway_sync::{
     Mutex, RwLock,
     atomic::{AtomicBool, AtomicU64, Ordering},
-    plain,
+    plain, step,
 };
 
 use crate::{Disk, File, OpenMode, name};
@@ -383,6 +383,7 @@ impl FileBytes {
 
 impl File for MemoryFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        step::assert_may_block("a read of a file");
         let bytes = self.contents.bytes.read();
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.live.len());
         let len = buf.len().min(bytes.live.len() - start);
@@ -391,6 +392,7 @@ impl File for MemoryFile {
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        step::assert_may_block("a write to a file");
         let mut bytes = self.contents.bytes.write();
         let range = self.write(&mut bytes, buf, offset)?;
         bytes.changed(range, &self.contents);
@@ -398,6 +400,7 @@ impl File for MemoryFile {
     }
 
     fn write_durable_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        step::assert_may_block("a write to a file");
         let mut bytes = self.contents.bytes.write();
         let range = self.write(&mut bytes, buf, offset)?;
         if self.contents.keeps_durable {
@@ -411,6 +414,7 @@ impl File for MemoryFile {
     }
 
     fn sync_data(&self) -> Result<()> {
+        step::assert_may_block("a sync of a file");
         if self.contents.keeps_durable {
             let mut bytes = self.contents.bytes.write();
             let len = bytes.live.len();
@@ -431,11 +435,13 @@ impl File for MemoryFile {
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
+        step::assert_may_block("a change of the length of a file");
         let len = self.range(len, 0)?.end;
         self.resize(&mut self.contents.bytes.write(), len)
     }
 
     fn allocate(&self, offset: u64, len: u64) -> Result<()> {
+        step::assert_may_block("a change of the length of a file");
         let len = usize::try_from(len).map_err(|_| self.full())?;
         let end = self.range(offset, len)?.end;
         let mut bytes = self.contents.bytes.write();

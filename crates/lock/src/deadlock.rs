@@ -10,8 +10,8 @@
 //!   owner that runs it as the victim, or sets a mark for another owner and wakes it; the marked
 //!   owner confirms by itself, and yields to a grant under the latch of its own queue
 //!   (LOCK-WAIT-4).
-//! - DEADLOCK-2. An owner that holds nothing never dies. A request that is queued behind its
-//!   request counts as waiting for the holders that block the latter (`Entries::blockers`,
+//! - DEADLOCK-2. An owner that holds nothing never dies. A request queued behind the request of
+//!   such an owner counts as waiting for the holders that block that owner (`Entries::blockers`,
 //!   `IntentLocks::blockers`). So no edge of the graph leads to the owner, and a cycle of waits
 //!   through it contains a shorter one without it.
 //! - DEADLOCK-3. A mark identifies the wait (`victim_wait`) or the transaction for which it is set,

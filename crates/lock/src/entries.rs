@@ -325,7 +325,7 @@ impl Entries {
     fn remove_overflow(&mut self, at: usize) {
         let Some(overflow) = &mut self.overflow else { return };
         if at >= INLINE {
-            // Move the shorter side: the front, near which most removals occur.
+            // `VecDeque` moves the shorter side: mostly the front, near which most removals occur.
             overflow.entries.remove(at - INLINE);
         } else {
             if at == 0 {

@@ -4,8 +4,8 @@
 //! - LOCK-REGISTRY-1. A slot belongs to at most one [`LockOwner`](crate::LockOwner) at a time.
 //!   Slots are never freed, and their wait numbers never restart, so a stale slot number leads to a
 //!   needless wake-up or a failed validation and never to a wrong grant.
-//! - LOCK-REGISTRY-2. `state` changes from idle to waiting by the slot's owner, under the latch of
-//!   what it waits for (a bucket or a resource) and *after* its request is in the queue; from
+//! - LOCK-REGISTRY-2. `state` is changed from idle to waiting by the slot's owner, under the latch
+//!   of what it waits for (a bucket or a resource) and *after* its request is in the queue; from
 //!   waiting to granted by the granting thread, under the same latch; and from either to idle by
 //!   the owner (from waiting only under that latch, with the request removed).
 //! - LOCK-REGISTRY-3. While an owner waits, it neither acquires nor releases anything else.

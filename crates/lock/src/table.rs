@@ -27,10 +27,10 @@
 //! have it must visit the bucket anyway, and the cost of a visit depends only on the entries in
 //! that bucket (see `entries`).
 //!
-//! Measured with `benches/lock_speed.rs` under callgrind (November 2026): 143 instructions to
-//! hash, take and release a range lock with a commit, 92 to hash and request one again that is
-//! held; 142 to take and release an intent lock, 35 to request one that is held, 140 for the
-//! database's intent lock of a transaction.
+//! Measured with `benches/lock_speed.rs` under callgrind (November 2026): 143 instructions to hash,
+//! take and release a range lock with a commit, 92 to hash and request one again that is held; 142
+//! to take and release an intent lock, 35 to request one that is held, 140 for a transaction's
+//! intent lock on the database.
 
 #[cfg(all(test, loom))]
 pub(crate) mod models;

@@ -22,7 +22,7 @@ use clearway_disk::Disk;
 use clearway_sync::{
     Broken, Counter, Mutex, ThreadWaker,
     atomic::{AtomicBool, Ordering},
-    broken, stop_if_broken,
+    broken, step, stop_if_broken,
     thread::{self, JoinHandle},
 };
 
@@ -271,6 +271,9 @@ impl Log {
             // This also covers a refusal by a closed insertion: the log was closed before (LOG-1).
             self.health.check()?;
             self.ring_waits.add(1);
+            // The one wait inside a step of a tree operation, maybe under the latches of pages: the
+            // flush that makes the room waits for no latch, lock or log space.
+            let _exception = step::Except::begin();
             let room_at = self.ring.durable_for_room(self.end(), draft.span_bytes());
             // If this fails, the log has failed, and the next iteration reports it.
             let _ = self.force(room_at);
@@ -466,6 +469,14 @@ impl Log {
     /// Those of `reserve_space`; [`Error::Poisoned`] and [`Error::Closed`] also if there is room.
     pub fn try_reserve_space(&self, bytes: u64) -> Result<()> {
         self.space.try_reserve_space(bytes)
+    }
+
+    /// Like [`reserve_space`](Log::reserve_space), but only takes space in segments that are
+    /// prepared: never waits, touches no file, and may be called under latches. Returns false, and
+    /// reserves nothing, if there is not enough.
+    #[inline]
+    pub fn reserve_prepared_space(&self, bytes: u64) -> bool {
+        self.space.take_free(bytes)
     }
 
     /// Like [`reserve_space`](Log::reserve_space), but exceeds the capacity instead of waiting or

@@ -225,7 +225,7 @@ impl SpaceAccount {
 
     /// Reserves `bytes` bytes if the prepared segments have room for them.
     #[inline]
-    fn take_free(&self, bytes: u64) -> bool {
+    pub(crate) fn take_free(&self, bytes: u64) -> bool {
         // SeqCst here and in `release_space`: SPACE-1.
         let mut end = self.reserved_end.load(Ordering::SeqCst);
         loop {

@@ -144,8 +144,8 @@ impl Header {
         u64::from(self.len).next_multiple_of(RECORD_ALIGN as u64)
     }
 
-    /// Returns true if `stored` is the checksum of this header at `lsn` before `body`, begun with
-    /// `seed` (RECORD-1).
+    /// Returns true if `stored` is the checksum, begun with `seed`, of the record at `lsn` that has
+    /// this header and `body` (RECORD-1).
     pub(crate) fn verify(&self, lsn: Lsn, body: &[u8], stored: u32, seed: u32) -> bool {
         record_checksum(checksum::append_parts(seed, &[body]), &self.words(), lsn) == stored
     }

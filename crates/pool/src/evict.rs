@@ -85,6 +85,14 @@ impl Pool {
         Err(Error::BadOption { option: "cache_bytes", detail })
     }
 
+    /// Returns a slot if there is one without I/O: a free one, that of a clean page, or one of the
+    /// reserve.
+    pub(crate) fn take_slot_at_once(&self) -> Option<u32> {
+        let free = self.slots.take(false);
+        let evicted = || self.sweep(DIRTY_ENOUGH, &mut Vec::new(), &mut false);
+        free.or_else(evicted).or_else(|| self.slots.take(true))
+    }
+
     /// Moves the hand until a page is evicted, `dirty_max` dirty pages were met, or every slot was
     /// visited twice (the first visit may only clear the mark). Sets `in_flight` if it met a page
     /// that is being written.

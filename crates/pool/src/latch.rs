@@ -97,8 +97,13 @@ fn is_readable(word: u64) -> bool {
     word & (EXCLUSIVE | RESIDENT) == RESIDENT
 }
 
+/// Returns true for a page that is absent, and that no thread is reading in.
 fn is_absent(word: u64) -> bool {
     word & (EXCLUSIVE | RESIDENT) == 0
+}
+
+fn is_not_resident(word: u64) -> bool {
+    word & RESIDENT == 0
 }
 
 impl Latch {
@@ -210,6 +215,16 @@ impl Latch {
 
     /// Joins the sharers, waiting as long as it takes.
     pub(crate) fn shared(&self, waits: &Counter) -> LatchOutcome {
+        self.shared_unless(is_absent, waits)
+    }
+
+    /// Like [`Latch::shared`], but does not wait for a page that another thread is reading in: such
+    /// a page is absent too.
+    pub(crate) fn shared_if_resident(&self, waits: &Counter) -> LatchOutcome {
+        self.shared_unless(is_not_resident, waits)
+    }
+
+    fn shared_unless(&self, is_absent: fn(u64) -> bool, waits: &Counter) -> LatchOutcome {
         let backoff = Backoff::new();
         loop {
             let word = self.0.load(Ordering::Relaxed);
@@ -242,13 +257,28 @@ impl Latch {
 
     /// Takes the latch, waiting as long as it takes.
     pub(crate) fn exclusive(&self, waits: &Counter) -> LatchOutcome {
+        // A woken writer that returns `Absent` continues with `try_exclusive_absent`, and the
+        // thread that wins there wakes the others with its release (PAGE-LATCH-6).
+        self.exclusive_unless(is_absent, waits)
+    }
+
+    /// Like [`Latch::exclusive`], but does not wait for a page that another thread is reading in:
+    /// such a page is absent too.
+    pub(crate) fn exclusive_if_resident(&self, waits: &Counter) -> LatchOutcome {
+        let outcome = self.exclusive_unless(is_not_resident, waits);
+        if outcome == LatchOutcome::Absent {
+            // This thread may have been the writer that was woken (PAGE-LATCH-6).
+            self.wake_next();
+        }
+        outcome
+    }
+
+    fn exclusive_unless(&self, is_absent: fn(u64) -> bool, waits: &Counter) -> LatchOutcome {
         let backoff = Backoff::new();
         loop {
             if self.try_exclusive() {
                 return LatchOutcome::Latched;
             }
-            // A woken writer that returns `Absent` continues with `try_exclusive_absent`, and the
-            // thread that wins there wakes the others with its release (PAGE-LATCH-6).
             if is_absent(self.0.load(Ordering::Relaxed)) {
                 return LatchOutcome::Absent;
             }
@@ -261,16 +291,27 @@ impl Latch {
         }
     }
 
-    /// Waits until the page is readable or absent and free.
+    /// Waits until the page is readable. Returns `None` if it is absent and free.
     #[cold]
-    pub(crate) fn wait_to_see(&self, waits: &Counter) -> Result<Seen, LatchOutcome> {
+    pub(crate) fn wait_to_see(&self, waits: &Counter) -> Option<Seen> {
+        self.wait_to_see_unless(is_absent, waits)
+    }
+
+    /// Waits until the page is readable. Returns `None` if it is absent, also if another thread is
+    /// reading it in.
+    #[cold]
+    pub(crate) fn wait_to_see_resident(&self, waits: &Counter) -> Option<Seen> {
+        self.wait_to_see_unless(is_not_resident, waits)
+    }
+
+    fn wait_to_see_unless(&self, is_absent: fn(u64) -> bool, waits: &Counter) -> Option<Seen> {
         let backoff = Backoff::new();
         loop {
             if let Some(seen) = self.see() {
-                return Ok(seen);
+                return Some(seen);
             }
             if is_absent(self.0.load(Ordering::Relaxed)) {
-                return Err(LatchOutcome::Absent);
+                return None;
             }
             if backoff.is_completed() {
                 self.sleep(WAITS_TO_READ, waits);

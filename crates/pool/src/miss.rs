@@ -27,6 +27,22 @@ impl Pool {
         self.bring(page, frame, |_| Ok(()))
     }
 
+    /// Like [`Pool::bring_in_empty`], into a slot that the caller owns and that is given back if
+    /// another thread was faster.
+    #[cold]
+    pub(crate) fn bring_in_empty_to(&self, page: PageId, frame: &Frame, slot: u32) -> bool {
+        if !frame.latch.try_exclusive_absent() {
+            self.slots.give_back(slot);
+            return false;
+        }
+        self.counters.misses.add(1);
+        frame.set_slot(slot);
+        self.slots.occupy(slot, page);
+        debug_assert!(frame.is_evictable(), "an absent page is clean and unpinned (FRAME-4)");
+        frame.latch.set_resident();
+        true
+    }
+
     fn bring(
         &self,
         page: PageId,

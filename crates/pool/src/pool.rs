@@ -21,7 +21,7 @@ use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result};
 use clearway_disk::Disk;
 use clearway_sync::{
     Counter,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
 use crate::{
@@ -59,6 +59,8 @@ pub struct Pool {
     pub(crate) wal: Arc<dyn Wal>,
     pub(crate) cleaning: PageCleaner,
     pub(crate) counters: Counters,
+    /// The pins that operations keep (PINS-2).
+    pub(crate) operation_pins: AtomicUsize,
     /// Upper bound on the recovery LSNs of pages that become dirty while redo runs, `u64::MAX`
     /// otherwise; see `set_redo_position`.
     redo_position: AtomicU64,
@@ -89,6 +91,7 @@ impl Pool {
             wal,
             cleaning,
             counters,
+            operation_pins: AtomicUsize::new(0),
             redo_position: AtomicU64::new(u64::MAX),
             failure: OnceLock::new(),
         });
@@ -333,13 +336,11 @@ impl Pool {
     #[cold]
     fn optimistic_slow(&self, page: PageId, frame: &Frame) -> Result<Seen> {
         loop {
-            match frame.latch.wait_to_see(&self.counters.latch_waits) {
-                Ok(seen) => return Ok(seen),
-                Err(_absent) => {
-                    if self.bring_in(page, frame)? {
-                        frame.latch.release_exclusive();
-                    }
-                }
+            if let Some(seen) = frame.latch.wait_to_see(&self.counters.latch_waits) {
+                return Ok(seen);
+            }
+            if self.bring_in(page, frame)? {
+                frame.latch.release_exclusive();
             }
         }
     }

@@ -50,8 +50,14 @@ impl PageSpace {
     /// which stays below the limit, so this one was read from damaged bytes.
     #[inline]
     pub(crate) fn page(&self, page: PageId) -> Result<(&Frame, PageBytes)> {
+        self.get(page).ok_or_else(|| self.beyond(page))
+    }
+
+    /// Frame and bytes of a page; `None` for an id beyond the address space.
+    #[inline]
+    pub(crate) fn get(&self, page: PageId) -> Option<(&Frame, PageBytes)> {
         if page.0 >= self.page_limit {
-            return Err(self.beyond(page));
+            return None;
         }
         let index = page.0 as usize;
         // SAFETY: in range (POOL-SPACE-1).
@@ -59,7 +65,7 @@ impl PageSpace {
         // SAFETY: in range (POOL-SPACE-1) and mapped (REGION-1); the address is a multiple of
         // PAGE_SIZE away from a base that is a multiple of 4096 (PAGE-BYTES-1).
         let bytes = unsafe { PageBytes::new(self.pages.base().add(index * PAGE_SIZE)) };
-        Ok((frame, bytes))
+        Some((frame, bytes))
     }
 
     #[cold]

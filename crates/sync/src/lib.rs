@@ -20,6 +20,7 @@ mod process;
 #[cfg(not(any(loom, shuttle)))]
 mod real;
 mod spin_latch;
+pub mod step;
 mod trace;
 mod waker;
 

@@ -1,5 +1,7 @@
 //! The real implementation, on which the engine runs.
 
+mod blocking;
+
 use std::cell::Cell;
 
 use crate::plain::{AtomicUsize, Ordering};
@@ -16,8 +18,10 @@ pub mod thread {
     use std::io;
     pub use std::thread::{
         Builder, JoinHandle, Scope, ScopedJoinHandle, Thread, ThreadId, available_parallelism,
-        current, park, park_timeout, scope, sleep, spawn, yield_now,
+        current, scope, spawn, yield_now,
     };
+
+    pub use super::blocking::{park, park_timeout, sleep};
 
     /// Starts a scoped thread. ([`Scope::spawn`] panics if the system refuses the thread.)
     ///
@@ -40,8 +44,9 @@ pub mod parking {
     };
 }
 
+pub use blocking::CheckedCondvar as Condvar;
 pub use crossbeam_utils::Backoff;
-pub use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
+pub use parking_lot::{Mutex, MutexGuard, RwLock};
 pub use std::hint::spin_loop;
 
 /// A number of the calling thread: threads count from 0 in the order in which they first ask.

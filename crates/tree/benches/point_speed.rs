@@ -15,7 +15,9 @@ use clearway_base::{KeyName, Lsn, LsnSpan, Result, TreeId};
 use clearway_disk::MemoryDisk;
 use clearway_lock::{LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode, WaitLimit};
 use clearway_pool::{Pool, PoolOptions, Wal};
-use clearway_tree::{Context, LeafHint, ReadIntent, SpaceMap, Tree, TreeConfig};
+use clearway_tree::{
+    Journal, LeafHint, Locks, ReadIntent, SpaceMap, Tree, TreeConfig, Upkeep, Wait,
+};
 
 /// A log that counts bytes.
 #[derive(Default)]
@@ -52,15 +54,12 @@ impl Transaction {
     }
 }
 
-impl Context for Transaction {
+impl Locks for Transaction {
     fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome {
         self.locks.try_acquire(&mut self.owner, id, mode)
     }
     fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome {
         self.locks.check(&mut self.owner, id, mode)
-    }
-    fn wait(&mut self, id: LockId, mode: RangeMode, _: &KeyName) -> Result<()> {
-        self.locks.acquire(&mut self.owner, id, mode, WaitLimit::Default)
     }
     fn release(&mut self, id: LockId) {
         self.locks.release(&mut self.owner, id);
@@ -68,20 +67,20 @@ impl Context for Transaction {
     fn holds(&self, id: LockId, mode: RangeMode) -> bool {
         self.owner.holds(id, mode)
     }
-    fn ghost_is_free(&self, ghost: LockId) -> bool {
-        self.locks.is_idle(ghost)
-    }
     fn inherit_tag(&mut self, from: LockId, to: LockId) -> bool {
         self.locks.inherit_tag(&mut self.owner, from, to, Lsn::MAX)
     }
     fn pass_tag(&mut self, before: LockId, key: LockId) {
         self.locks.pass_tag(before, key);
     }
+}
+
+impl Journal for Transaction {
     fn is_undoing(&self) -> bool {
         false
     }
-    fn reserve(&mut self, _: usize) -> Result<()> {
-        Ok(())
+    fn reserve(&mut self, _: usize) -> Outcome {
+        Outcome::Granted
     }
     fn log_user(&mut self, body: &[u8]) -> Result<LsnSpan> {
         self.log(body)
@@ -92,8 +91,24 @@ impl Context for Transaction {
     fn log_compensation(&mut self, body: &[u8]) -> Result<LsnSpan> {
         self.log(body)
     }
+}
+
+impl Upkeep for Transaction {
+    fn ghost_is_free(&self, ghost: LockId) -> bool {
+        self.locks.is_idle(ghost)
+    }
     fn defer_free(&mut self, _: TreeId, _: &[u8]) {}
     fn defer_maintenance(&mut self, _: TreeId, _: &[u8]) {}
+    fn note_unlinked(&mut self, _: Option<(TreeId, [u8; 16])>) {}
+}
+
+impl Wait for Transaction {
+    fn wait_for_lock(&mut self, id: LockId, mode: RangeMode, _: &KeyName) -> Result<()> {
+        self.locks.acquire(&mut self.owner, id, mode, WaitLimit::Default)
+    }
+    fn wait_for_log_space(&mut self, _: usize) -> Result<()> {
+        Ok(())
+    }
 }
 
 const RECORDS: u64 = 200_000;

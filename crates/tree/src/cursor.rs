@@ -55,13 +55,15 @@ mod skip;
 use std::ops::Bound;
 
 use clearway_base::{PageId, Result};
-use clearway_lock::{LockId, Outcome, Part, RangeMode};
+use clearway_lock::{Outcome, Part, RangeMode};
 use clearway_pool::SharedPage;
 
 use crate::locking::LockWaitState;
+use crate::need::{Step, drive};
 use crate::node::Node;
+use crate::overflow::ChainReader;
 use crate::tree::ReadIntent;
-use crate::{Context, LeafHint, Tree};
+use crate::{LeafHint, Locks, Tree, Upkeep, Wait};
 
 /// In which order a cursor goes through its range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,6 +112,9 @@ pub struct Cursor {
     includes: bool,
     /// The leaf that was reported to upkeep last.
     reported: PageId,
+    /// The overflow chain of `candidate`'s record, which is locked, as far as it has not been read
+    /// into `value`.
+    chain: Option<Box<ChainReader>>,
 }
 
 /// Looks without a move after which a step gives up: each is a race that was lost, so a step in a
@@ -117,13 +122,11 @@ pub struct Cursor {
 const LOOKS_MAX: u32 = 1_000;
 
 /// What one look came to.
-enum Step {
+enum Look {
     /// A record: its key is the position.
     Record,
     /// The position moved over a ghost or a border, or has to be looked up anew.
     Moved,
-    /// Wait for this lock first.
-    Wait(LockId, RangeMode),
     /// The end of the range.
     End,
 }
@@ -155,6 +158,7 @@ impl Tree {
             skips: false,
             includes: false,
             reported: PageId::NONE,
+            chain: None,
         }
     }
 }
@@ -177,7 +181,7 @@ impl Cursor {
     ///
     /// # Errors
     /// Whatever waiting for a lock or reading a page can fail with.
-    pub fn next<C: Context>(
+    pub fn next<C: Locks + Upkeep + Wait>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
@@ -191,25 +195,39 @@ impl Cursor {
     ///
     /// # Errors
     /// Those of `next`.
-    pub fn advance<C: Context>(&mut self, tree: &Tree, ctx: &mut C) -> Result<bool> {
+    pub fn advance<C: Locks + Upkeep + Wait>(&mut self, tree: &Tree, ctx: &mut C) -> Result<bool> {
+        // An earlier call may have failed in the middle of a chain.
+        self.chain = None;
+        let mut waited = LockWaitState::default();
+        drive(&tree.pool, ctx, |ctx| self.step(tree, ctx, &mut waited))
+    }
+
+    /// Goes to the next record. Returns false at the end of the range.
+    fn step<C: Locks + Upkeep>(
+        &mut self,
+        tree: &Tree,
+        ctx: &mut C,
+        waited: &mut LockWaitState,
+    ) -> Step<bool> {
+        if self.chain.is_some() {
+            return self.read_chain(tree);
+        }
         if self.skips {
             return self.advance_free(tree, ctx);
         }
-        let mut waited = LockWaitState::default();
         while self.state != CursorState::End {
-            let step = match self.direction {
-                Direction::Ascending => self.ascend(tree, ctx, &mut waited)?,
-                Direction::Descending => self.descend(tree, ctx, &mut waited)?,
+            let look = match self.direction {
+                Direction::Ascending => self.ascend(tree, ctx, waited)?,
+                Direction::Descending => self.descend(tree, ctx, waited)?,
             };
-            match step {
-                Step::Record => return Ok(true),
-                Step::Moved if self.looks < LOOKS_MAX => self.looks += 1,
-                Step::Moved => {
+            match look {
+                Look::Record => return Ok(true),
+                Look::Moved if self.looks < LOOKS_MAX => self.looks += 1,
+                Look::Moved => {
                     let detail = "a cursor finds no way on from its position".into();
-                    return Err(tree.misplaced(self.hint.page, detail));
+                    return Err(tree.misplaced(self.hint.page, detail).into());
                 }
-                Step::Wait(id, mode) => waited.wait(ctx, id, mode)?,
-                Step::End => {
+                Look::End => {
                     waited.release_others(ctx);
                     self.state = CursorState::End;
                 }
@@ -218,8 +236,27 @@ impl Cursor {
         Ok(false)
     }
 
-    /// Key and value of the record that the last [`advance`](Cursor::advance) came to. Meaningful
-    /// only if that returned `true`.
+    /// Reads the value of `candidate`'s record, or the rest of it, and moves there.
+    #[cold]
+    fn read_chain(&mut self, tree: &Tree) -> Step<bool> {
+        let value = &mut self.value;
+        self.chain.as_mut().map_or(Ok(()), |chain| chain.step(&tree.pool, tree.id, value))?;
+        self.chain = None;
+        self.move_to_candidate();
+        Ok(true)
+    }
+
+    /// Moves to `candidate`, whose record, if it has one, is in `value`.
+    #[inline]
+    fn move_to_candidate(&mut self) {
+        self.state = CursorState::Between;
+        (self.includes, self.at_infinity) = (false, false);
+        self.looks = 0;
+        std::mem::swap(&mut self.position, &mut self.candidate);
+    }
+
+    /// Key and value of the record that the last [`advance`](Cursor::advance) came to.
+    /// Meaningful only if that returned `true`.
     #[inline]
     pub fn entry(&self) -> (&[u8], &[u8]) {
         (&self.position, &self.value)
@@ -242,7 +279,7 @@ impl Cursor {
         hint: &mut LeafHint,
         tree: &'t Tree,
         key: &[u8],
-    ) -> Result<(SharedPage<'t>, std::result::Result<usize, usize>)> {
+    ) -> Step<(SharedPage<'t>, std::result::Result<usize, usize>)> {
         let (leaf, known): (SharedPage<'t>, _) = tree.leaf_and_slot(key, hint, &mut None)?;
         let found = known.map_or_else(|| Node::new(&*leaf).find(key), Ok);
         Ok((leaf, found))
@@ -257,38 +294,33 @@ impl Cursor {
 
     /// Locks `candidate`, a boundary inside the range, moves there, and returns its record if it
     /// has one.
-    fn take<C: Context>(
+    fn take<C: Locks + Upkeep>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
         waited: &mut LockWaitState,
         leaf: SharedPage<'_>,
         (slot, mode): (Option<usize>, RangeMode),
-    ) -> Result<Step> {
+    ) -> Step<Look> {
         if !self.is_progress() {
             let detail = "a cursor meets keys that are out of order".into();
-            return Err(tree.misplaced(leaf.id(), detail));
+            return Err(tree.misplaced(leaf.id(), detail).into());
         }
         let id = tree.lock_of(&self.candidate);
         if ctx.request(id, mode) == Outcome::Denied {
-            tree.note_key(waited, &self.candidate);
-            return Ok(Step::Wait(id, mode));
+            return Err(waited.lacks(ctx, id, mode, tree.name_of(&self.candidate)));
         }
         waited.keep_only(ctx, id);
         let node = Node::new(&*leaf);
-        let at = slot.unwrap_or(0);
-        let is_record = slot.is_some_and(|slot| !node.is_ghost(slot));
-        if is_record {
-            self.copy_value(tree, leaf, at)?;
-        } else {
+        let record = slot.filter(|slot| !node.is_ghost(*slot));
+        self.hint.slot = slot.unwrap_or(0);
+        let Some(at) = record else {
             self.report_ghosts(tree, ctx, &leaf);
-        }
-        self.hint.slot = at;
-        self.state = CursorState::Between;
-        self.at_infinity = false;
-        self.looks = 0;
-        std::mem::swap(&mut self.position, &mut self.candidate);
-        Ok(if is_record { Step::Record } else { Step::Moved })
+            self.move_to_candidate();
+            return Ok(Look::Moved);
+        };
+        self.take_record(tree, leaf, at)?;
+        Ok(Look::Record)
     }
 
     /// Reports a leaf, of which the cursor has passed a ghost or the border, to upkeep if at least
@@ -296,7 +328,7 @@ impl Cursor {
     /// again. Unless something is wrong with upkeep, it knows of all ghosts already: this report is
     /// a second safeguard.
     #[inline]
-    fn report_ghosts<C: Context>(&mut self, tree: &Tree, ctx: &mut C, leaf: &SharedPage<'_>) {
+    fn report_ghosts<C: Upkeep>(&mut self, tree: &Tree, ctx: &mut C, leaf: &SharedPage<'_>) {
         let node = Node::new(&**leaf);
         let (ghosts, count) = (node.ghost_count(), node.count());
         if ghosts * 2 >= count
@@ -308,17 +340,19 @@ impl Cursor {
         }
     }
 
-    /// Copies the value of the record at `slot`, which is locked. Done before the position moves,
-    /// so that an error leaves it where it was.
+    /// Copies the value of the record at `slot`, which is `candidate`'s and locked, and then moves
+    /// there, so that an error leaves the position where it was.
     #[inline]
-    fn copy_value(&mut self, tree: &Tree, leaf: SharedPage<'_>, slot: usize) -> Result<()> {
+    fn take_record(&mut self, tree: &Tree, leaf: SharedPage<'_>, slot: usize) -> Step<()> {
         let node = Node::new(&*leaf);
         self.value.clear();
-        self.value.extend_from_slice(node.value(slot));
         if node.is_overflow(slot) {
+            self.chain = Some(Box::new(ChainReader::of_record(node.value(slot))?));
             drop(leaf);
-            tree.load_value(&mut self.value)?;
+            return self.read_chain(tree).map(drop);
         }
+        self.value.extend_from_slice(node.value(slot));
+        self.move_to_candidate();
         Ok(())
     }
 }

@@ -43,12 +43,13 @@ mod visit;
 
 use std::ops::Deref;
 
-use clearway_base::{Error, PageId, Result};
+use clearway_base::{Error, PageId};
 use clearway_pool::{ExclusivePage, Pool, SharedPage};
 use clearway_sync::Backoff;
 
-use crate::Tree;
+use crate::need::Step;
 use crate::node::{Node, Place};
+use crate::{Tree, resident};
 
 /// Levels that one attempt goes down: a node's level is one byte, and each step of a sound tree
 /// leads to the level below.
@@ -96,21 +97,21 @@ pub(crate) struct PendingAdoption {
 
 /// A page latched one way or the other.
 pub(crate) trait Latched<'a>: Deref<Target = [u8]> + Sized {
-    /// Waits for the latch.
-    fn latch(pool: &'a Pool, page: PageId) -> Result<Self>;
+    /// Waits for the latch of a page in memory.
+    fn latch(pool: &'a Pool, page: PageId) -> Step<Self>;
 }
 
 impl<'a> Latched<'a> for SharedPage<'a> {
     #[inline]
-    fn latch(pool: &'a Pool, page: PageId) -> Result<Self> {
-        pool.shared(page)
+    fn latch(pool: &'a Pool, page: PageId) -> Step<Self> {
+        resident::shared(pool, page)
     }
 }
 
 impl<'a> Latched<'a> for ExclusivePage<'a> {
     #[inline]
-    fn latch(pool: &'a Pool, page: PageId) -> Result<Self> {
-        pool.exclusive(page)
+    fn latch(pool: &'a Pool, page: PageId) -> Step<Self> {
+        resident::exclusive(pool, page)
     }
 }
 
@@ -143,7 +144,7 @@ impl Tree {
         key: &[u8],
         hint: &mut LeafHint,
         pending: &mut Option<PendingAdoption>,
-    ) -> Result<L> {
+    ) -> Step<L> {
         self.leaf_and_slot(key, hint, pending).map(|(leaf, _)| leaf)
     }
 
@@ -154,10 +155,9 @@ impl Tree {
         key: &[u8],
         hint: &mut LeafHint,
         pending: &mut Option<PendingAdoption>,
-    ) -> Result<(L, Option<usize>)> {
-        // Ignore an error from the hinted page: it may no longer belong to any tree, and then the
-        // descent does not read it. If it still belongs to this tree and the descent needs it, the
-        // descent gets the same error.
+    ) -> Step<(L, Option<usize>)> {
+        // If the hinted page is not in memory, the descent says whether it is needed: it may no
+        // longer belong to any tree.
         if hint.page != PageId::NONE
             && let Ok(leaf) = L::latch(&self.pool, hint.page)
         {
@@ -181,7 +181,7 @@ impl Tree {
         if hint.page == PageId::NONE {
             return None;
         }
-        let leaf = self.pool.shared(hint.page).ok()?;
+        let leaf = self.pool.shared_if_resident(hint.page).ok()?;
         let node = Node::new(&*leaf);
         let has_key = node.is_leaf() && node.tree() == self.id && node.has_key_at(hint.slot, key);
         has_key.then_some(leaf)
@@ -199,7 +199,7 @@ impl Tree {
         key: &[u8],
         hint: &mut LeafHint,
         pending: &mut Option<PendingAdoption>,
-    ) -> Result<L> {
+    ) -> Step<L> {
         let backoff = Backoff::new();
         for _ in 0..RESTARTS_MAX {
             // A foster child that an earlier attempt met may be gone; if not, this one meets it
@@ -220,9 +220,9 @@ impl Tree {
 
     /// Walks the branches once, down to the node of `key` on level `stop`.
     #[inline]
-    fn attempt(&self, key: &[u8], stop: u8, pending: &mut Option<PendingAdoption>) -> Result<End> {
+    fn attempt(&self, key: &[u8], stop: u8, pending: &mut Option<PendingAdoption>) -> Step<End> {
         let mut parent = PageId::NONE;
-        let mut view = self.pool.optimistic(self.root)?;
+        let mut view = resident::optimistic(&self.pool, self.root)?;
         for _ in 0..LEVELS_MAX {
             let node = Node::new(&view);
             let level = node.level();
@@ -244,9 +244,8 @@ impl Tree {
             if level == stop + 1 {
                 return Ok(End::Node(next, view.id()));
             }
-            // No latch is held, so no thread waits for a latch while the child is read in
-            // (invariant 4).
-            let child = self.pool.optimistic(next)?;
+            // No latch is held if the child has to be read in (invariant 4).
+            let child = resident::optimistic(&self.pool, next)?;
             if view.validate().is_err() {
                 return Ok(End::Restart);
             }
@@ -265,7 +264,7 @@ impl Tree {
         parent: PageId,
         key: &[u8],
         pending: &mut Option<PendingAdoption>,
-    ) -> Result<Option<(PageId, L)>> {
+    ) -> Step<Option<(PageId, L)>> {
         let leaf = L::latch(&self.pool, page)?;
         let place = self.leaf_place(&leaf, key);
         if place.is_some() && Node::new(&*leaf).foster().is_some() {
@@ -281,7 +280,7 @@ impl Tree {
     /// Returns the node on `level` to which the path for `key` leads, as far as can be determined
     /// without latches: for upkeep and checks, which check again under latches. `None` if the tree
     /// is not that high, or if it changes too fast.
-    pub(crate) fn locate(&self, key: &[u8], level: u8) -> Result<Option<Located>> {
+    pub(crate) fn locate(&self, key: &[u8], level: u8) -> Step<Option<Located>> {
         let backoff = Backoff::new();
         for _ in 0..RESTARTS_MAX {
             let End::Node(page, above) = self.attempt(key, level, &mut None)? else {
@@ -298,7 +297,7 @@ impl Tree {
     }
 
     /// The topmost node on the path to `key` that has a foster child, for its parent to adopt.
-    pub(crate) fn pending_on_path(&self, key: &[u8]) -> Result<Option<PendingAdoption>> {
+    pub(crate) fn pending_on_path(&self, key: &[u8]) -> Step<Option<PendingAdoption>> {
         let mut pending = None;
         drop(self.descend::<SharedPage<'_>>(key, &mut LeafHint::default(), &mut pending)?);
         Ok(pending)

@@ -1,11 +1,15 @@
 //! The Foster B-tree: ordered byte keys and their values, in latched pages, under key-range locks.
 //!
 //! The tree knows *when* the locking protocol wants a lock (at the leaf, under its latch) and when
-//! a change must be logged; a [`Context`], which a transaction implements, knows *how*.
+//! a change must be logged; the transaction, which implements [`Locks`], [`Journal`] and
+//! [`Upkeep`], knows *how*. An operation never waits: it returns what it lacks ([`Need`]) to its
+//! driver.
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `context` | what the tree needs of the transaction that runs it |
+//! | `capabilities` | what an operation uses of the transaction that runs it |
+//! | `need` | what an operation lacks, and the driver that waits for it |
+//! | `resident` | pages in memory, as an operation gets them |
 //! | `tree` | the handle |
 //! | `node` | one page: slots, fences, prefix, ghosts |
 //! | `op` | log records: built, applied, redone |
@@ -23,10 +27,8 @@
 //!
 //! What holds everywhere:
 //!
-//! 1. No lock is waited for and no log space is reserved under a latch. The tree holds a latch
-//!    across no I/O but the read-in of the latched page itself, with one exception: if another
-//!    thread has used up what an allocation had prepared, the allocation reads in a space-map page
-//!    or makes the data file longer. (`docs/latch-order.md` has the exceptions of pool and log.)
+//! 1. No lock, log space or page is waited for under a latch, and no operation does I/O: it returns
+//!    a need, and its driver waits. (`docs/latch-order.md` has the exceptions of pool and log.)
 //! 2. System transactions change how content is represented and never what it is; each is one log
 //!    record.
 //! 3. Latch order: parent before child, left before right, tree pages before space-map pages. A
@@ -34,7 +36,9 @@
 //!    up, or releases its own latches before it waits.
 //! 4. Nothing after a log record can fail: room and log space are found before.
 
-mod context;
+mod capabilities;
+mod need;
+mod resident;
 mod tree;
 
 mod node;
@@ -57,9 +61,10 @@ mod cursor;
 mod survey;
 mod verify;
 
-pub use context::Context;
+pub use capabilities::{Environment, Journal, Locks, Upkeep};
 pub use cursor::{Cursor, Direction};
 pub use descend::LeafHint;
+pub use need::{Incomplete, Need, Step, Wait};
 pub use op::{check_redo, for_each_page, key_of_body, redo, tree_of_body};
 pub use space::{SPACE_SPAN, SpaceMap};
 pub use survey::LeafSurvey;

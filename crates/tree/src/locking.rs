@@ -1,19 +1,20 @@
-//! The locking protocol's reaction to a denied request: release the latch, wait, keep the lock,
-//! descend and request again.
+//! The locking protocol's reaction to a denied request: the step ends with a need; when the lock is
+//! there, it is kept, and the next step descends and requests it again.
 //!
 //! Invariants
-//! 1. *No wait under a latch.* [`LockWaitState::wait`] is called with no latch held.
+//! 1. *No wait under a latch.* [`LockWaitState::lacks`] makes the need that ends the step; its
+//!    guards are dropped before the driver waits.
 //! 2. *Keep.* A lock obtained by waiting is kept over the new descent, so that on a hot page the
 //!    operation makes progress however often the page changes.
 //! 3. *No more than requested.* After a wait and a new descent, the protocol may request another
 //!    lock, or may have needed the lock only for a check. Then the lock obtained by waiting is
 //!    released, unless the transaction held part of it before it waited: then all of it is kept,
-//!    since [`Context::release`] may be called only for locks of which the transaction held nothing
+//!    since [`Locks::release`] may be called only for locks of which the transaction held nothing
 //!    before. An insertion that waited for the gap and has to wait for the key, or the other way
 //!    round, keeps both ([`LockWaitState::keep_both`]): two insertions that released one for the
 //!    other could repeat that for ever.
-//! 4. *Named where it is known.* An operation that is denied a lock notes the lock's key, in the
-//!    same latch hold ([`Tree::note_key`], [`Tree::note_before`]), so that the wait can be
+//! 4. *Named where it is known.* An operation that is denied a lock names the lock's key, in the
+//!    same latch hold ([`Tree::name_of`], [`Tree::name_before`]), so that the wait can be
 //!    published with the key's name.
 //! 5. *Own gaps stay covered.* A key inserted into a gap that the transaction itself has locked
 //!    splits the gap; its lock then covers its new gap in the same mode
@@ -29,12 +30,13 @@
 //!   record is stored for it: reading or inserting it locks its key and not a gap. Every page
 //!   border is thus a lockable key of its own, and cursors lock it when they pass.
 
-use clearway_base::{KeyName, KeySample, Result, TreeId};
+use clearway_base::{KeyName, KeySample};
 use clearway_lock::{LockId, Part, RangeMode};
 
+use crate::need::{Incomplete, Need};
 use crate::node::Node;
 use crate::scratch::Scratch;
-use crate::{Context, Tree};
+use crate::{Locks, Tree};
 
 /// The locks, if any, that the running operation obtained by waiting and may have to release.
 #[derive(Default)]
@@ -42,37 +44,34 @@ pub(crate) struct LockWaitState {
     kept: Option<LockId>,
     /// The lock waited for before that, if both are needed (invariant 3).
     beside: Option<LockId>,
-    /// The lock that was denied last (invariant 4).
-    name: Option<KeyName>,
 }
 
 impl LockWaitState {
-    /// Waits for a lock that was denied under the latch. The caller has released the latch.
-    pub(crate) fn wait<C: Context>(
+    /// Returns the need for a lock that was denied under the latch: the step ends with it. When the
+    /// next step begins, the transaction holds the lock.
+    #[cold]
+    pub(crate) fn lacks<C: Locks>(
         &mut self,
         ctx: &mut C,
         id: LockId,
         mode: RangeMode,
-    ) -> Result<()> {
+        name: KeyName,
+    ) -> Incomplete {
         if self.kept != Some(id)
             && let Some(other) = self.kept.take()
         {
             ctx.release(other);
         }
-        let is_new = self.kept.is_none() && !holds_any(ctx, id);
-        debug_assert!(self.name.is_some(), "invariant 4");
-        let unknown = KeyName { tree: TreeId(0), key: KeySample::of(&[]) };
-        ctx.wait(id, mode, &self.name.take().unwrap_or(unknown))?;
-        if is_new {
+        if self.kept.is_none() && !holds_any(ctx, id) {
             self.kept = Some(id);
         }
-        Ok(())
+        Need::Lock { id, mode, name }.into()
     }
 
     /// Called when the protocol has requested `id` again and it was granted: the transaction now
     /// keeps it. Releases any other lock that was obtained by waiting.
     #[inline]
-    pub(crate) fn keep_only<C: Context>(&mut self, ctx: &mut C, id: LockId) {
+    pub(crate) fn keep_only<C: Locks>(&mut self, ctx: &mut C, id: LockId) {
         if self.kept.is_some() || self.beside.is_some() {
             self.keep(id);
             self.release_others(ctx);
@@ -82,7 +81,7 @@ impl LockWaitState {
     /// Called before a wait for another lock, when `id` is needed too: if `id` was obtained by
     /// waiting, it is kept beside the other.
     #[cold]
-    pub(crate) fn keep_both<C: Context>(&mut self, ctx: &mut C, id: LockId) {
+    pub(crate) fn keep_both<C: Locks>(&mut self, ctx: &mut C, id: LockId) {
         if self.beside == Some(id) {
             return;
         }
@@ -108,7 +107,7 @@ impl LockWaitState {
 
     /// Releases the locks that were needed only for a check, or are not needed any more.
     #[inline]
-    pub(crate) fn release_others<C: Context>(&mut self, ctx: &mut C) {
+    pub(crate) fn release_others<C: Locks>(&mut self, ctx: &mut C) {
         for id in [self.kept.take(), self.beside.take()].into_iter().flatten() {
             ctx.release(id);
         }
@@ -116,7 +115,7 @@ impl LockWaitState {
 
     /// Returns the part of `id`'s gap that the transaction holds until it ends, that is, not
     /// counting a lock that will be released (invariant 5).
-    pub(crate) fn own_gap<C: Context>(&self, ctx: &C, id: LockId) -> Part {
+    pub(crate) fn own_gap<C: Locks>(&self, ctx: &C, id: LockId) -> Part {
         if self.kept == Some(id) || self.beside == Some(id) {
             Part::N
         } else if ctx.holds(id, RangeMode::NX) {
@@ -130,35 +129,30 @@ impl LockWaitState {
 }
 
 impl Tree {
-    /// Notes, under the latch, that the lock of `key` was denied.
-    // Out of line, as the next: the callers are where each instruction counts.
+    /// Returns the name of `key`, under the latch under which its lock was denied.
+    // Out of line, like the next function: in their callers each instruction counts.
     #[cold]
     #[inline(never)]
-    pub(crate) fn note_key(&self, waited: &mut LockWaitState, key: &[u8]) {
-        waited.name = Some(KeyName { tree: self.id, key: KeySample::of(key) });
+    pub(crate) fn name_of(&self, key: &[u8]) -> KeyName {
+        KeyName { tree: self.id, key: KeySample::of(key) }
     }
 
-    /// Notes the same of the lock of the key before `slot`; see [`Tree::lock_before`].
+    /// Returns the name of the key before `slot`; see [`Tree::lock_before`].
     #[cold]
     #[inline(never)]
-    pub(crate) fn note_before(
-        &self,
-        waited: &mut LockWaitState,
-        node: Node<'_, [u8]>,
-        slot: usize,
-    ) {
+    pub(crate) fn name_before(&self, node: Node<'_, [u8]>, slot: usize) -> KeyName {
         match slot.checked_sub(1) {
-            None => self.note_key(waited, node.low_fence()),
+            None => self.name_of(node.low_fence()),
             Some(before) => {
                 let mut scratch = Scratch::borrow();
                 node.key_into(before, &mut scratch.key);
-                self.note_key(waited, &scratch.key);
+                self.name_of(&scratch.key)
             }
         }
     }
 }
 
 /// Returns true if the transaction holds any part of `id`.
-fn holds_any<C: Context>(ctx: &C, id: LockId) -> bool {
+fn holds_any<C: Locks>(ctx: &C, id: LockId) -> bool {
     ctx.holds(id, RangeMode::SN) || ctx.holds(id, RangeMode::NS)
 }

@@ -7,12 +7,15 @@ use clearway_base::{
 use clearway_pool::{ExclusivePage, Pool};
 use std::sync::Arc;
 
+use crate::need::{Step, drive, drive_reads, reserve};
 use crate::node::{Node, Place};
 use crate::op::{self, Op, SystemOp};
 use crate::overflow::OverflowRef;
-use crate::restructure::Latching;
-use crate::space::{Allocation, map_page_of};
-use crate::{Context, LeafHint, SpaceMap, Tree, TreeConfig, overflow};
+use crate::restructure::{Latching, PathAdopter};
+use crate::space::{Allocation, Preparation, map_page_of};
+use crate::{
+    Environment, Journal, LeafHint, SpaceMap, Tree, TreeConfig, Upkeep, Wait, overflow, resident,
+};
 
 /// Merges of one visit to a path.
 const ROUNDS_MAX: usize = 32;
@@ -29,7 +32,7 @@ impl Tree {
     ///
     /// # Errors
     /// `DiskFull`, and what the log returns.
-    pub fn create<C: Context>(
+    pub fn create<C: Journal + Wait>(
         pool: Arc<Pool>,
         space: Arc<SpaceMap>,
         id: TreeId,
@@ -37,28 +40,28 @@ impl Tree {
         ctx: &mut C,
     ) -> Result<Tree> {
         let mut tree = Tree::open(pool, space, id, PageId::NONE, config);
-        ctx.reserve(SMALL_RESERVE + SpaceMap::ALLOCATE_RESERVE)?;
-        tree.space.prepare(ctx, 1)?;
-        let root = {
+        let mut preparation = Preparation::default();
+        tree.root = drive(&tree.pool, ctx, |ctx| {
+            reserve(ctx, SMALL_RESERVE + SpaceMap::ALLOCATE_RESERVE)?;
+            tree.space.prepare(ctx, 1, &mut preparation)?;
             let Allocation { mut map, mut page } = tree.space.allocate(ctx)?;
             let node_bytes = tree.node_bytes;
             let op = SystemOp::FormatRoot { page: page.id(), tree: id, node_bytes };
             let mut body = Vec::new();
             Op::System(op).encode(&mut body);
-            op::perform(ctx, Context::log_system, &body, &mut [&mut page, &mut map])?;
-            page.id()
-        };
-        tree.root = root;
+            op::perform(ctx, Journal::log_system, &body, &mut [&mut page, &mut map])?;
+            Ok(page.id())
+        })?;
         Ok(tree)
     }
 
     /// Frees a value's overflow chain that a committed transaction has dropped; see
-    /// [`Context::defer_free`].
+    /// [`Upkeep::defer_free`].
     ///
     /// # Errors
     /// `Corrupt` if `reference` is none, and what the pool and the log return; what is not freed
     /// by then stays allocated, which `verify` reports.
-    pub fn free_value<C: Context>(&self, ctx: &mut C, reference: &[u8]) -> Result<()> {
+    pub fn free_value<C: Environment + Wait>(&self, ctx: &mut C, reference: &[u8]) -> Result<()> {
         let chain = OverflowRef::of_record(reference)?;
         overflow::free(ctx, &self.pool, &self.space, self.id, chain)
     }
@@ -68,7 +71,7 @@ impl Tree {
     /// Reports it again when more than half of its records are ghosts, and when all are: the
     /// transaction that left the first ghost may run for long, and reports it only when it ends.
     #[inline]
-    pub(crate) fn note_ghost<C: Context>(&self, ctx: &mut C, leaf: Node<'_, [u8]>) {
+    pub(crate) fn note_ghost<C: Upkeep>(&self, ctx: &mut C, leaf: Node<'_, [u8]>) {
         let (ghosts, count) = (leaf.ghost_count(), leaf.count());
         if ghosts == 1 || ghosts == count || ghosts == count / 2 + 1 {
             self.report_leaf(ctx, leaf);
@@ -77,7 +80,7 @@ impl Tree {
 
     /// Reports a leaf to upkeep under its low fence, so that all such reports have the same key.
     #[cold]
-    pub(crate) fn report_leaf<C: Context>(&self, ctx: &mut C, leaf: Node<'_, [u8]>) {
+    pub(crate) fn report_leaf<C: Upkeep>(&self, ctx: &mut C, leaf: Node<'_, [u8]>) {
         ctx.defer_maintenance(self.id, leaf.low_fence());
     }
 
@@ -90,21 +93,22 @@ impl Tree {
     ///
     /// # Errors
     /// What the pool and the log return.
-    pub fn maintain<C: Context>(&self, ctx: &mut C, key: &[u8]) -> Result<()> {
+    pub fn maintain<C: Environment + Wait>(&self, ctx: &mut C, key: &[u8]) -> Result<()> {
         let mut hint = LeafHint::default();
-        if !self.try_adopt_path(ctx, key, Latching::Try)? {
+        let mut adopter = PathAdopter::new(key, Latching::Try);
+        if !drive(&self.pool, ctx, |ctx| adopter.step(self, ctx))? {
             ctx.defer_maintenance(self.id, key);
         }
-        if !self.reclaim_at(ctx, &mut hint, key)? {
+        if !drive(&self.pool, ctx, |ctx| self.reclaim_at(ctx, &mut hint, key))? {
             return Ok(());
         }
         self.merge_path(ctx, key)?;
-        while self.shrink_root(ctx)? {}
+        while drive(&self.pool, ctx, |ctx| self.shrink_root(ctx))? {}
         Ok(())
     }
 
     /// Merges sparse nodes on the path to `key`, from the leaf upwards.
-    fn merge_path<C: Context>(&self, ctx: &mut C, key: &[u8]) -> Result<()> {
+    fn merge_path<C: Environment + Wait>(&self, ctx: &mut C, key: &[u8]) -> Result<()> {
         // The highest level worth a look: above a merge, and above a node that stays sparse for
         // want of a neighbour under the same parent.
         let (mut level, mut highest) = (0, 0);
@@ -112,9 +116,9 @@ impl Tree {
             if level > highest {
                 return Ok(());
             }
-            if self.is_sparse_at(key, level)? {
+            if drive_reads(&self.pool, || self.is_sparse_at(key, level))? {
                 highest = highest.max(level + 1);
-                if self.merge(ctx, key, level)? {
+                if drive(&self.pool, ctx, |ctx| self.merge(ctx, key, level))? {
                     // After a merge of branches, nodes below that were the first or the last child
                     // of their parents have a neighbour now.
                     level = 0;
@@ -129,17 +133,22 @@ impl Tree {
     }
 
     /// Reclaims the ghosts in the leaf of `key`; whether the leaf is sparse then.
-    fn reclaim_at<C: Context>(&self, ctx: &mut C, hint: &mut LeafHint, key: &[u8]) -> Result<bool> {
-        ctx.reserve(clearway_base::PAGE_SIZE)?;
+    fn reclaim_at<C: Environment>(
+        &self,
+        ctx: &mut C,
+        hint: &mut LeafHint,
+        key: &[u8],
+    ) -> Step<bool> {
+        reserve(ctx, clearway_base::PAGE_SIZE)?;
         let mut leaf: ExclusivePage<'_> = self.leaf(key, hint, &mut None)?;
         self.reclaim(ctx, &mut leaf, None)?;
         Ok(Tree::is_sparse(Node::new(&*leaf)))
     }
 
     /// Whether the node of `key` on `level` is sparse; not if there is no such level.
-    fn is_sparse_at(&self, key: &[u8], level: u8) -> Result<bool> {
+    fn is_sparse_at(&self, key: &[u8], level: u8) -> Step<bool> {
         let Some(at) = self.locate(key, level)? else { return Ok(false) };
-        let page = self.pool.shared(at.page)?;
+        let page = resident::shared(&self.pool, at.page)?;
         Ok(self.is_node_at(&page, level)
             && Node::new(&*page).place(key) == Place::Here
             && Tree::is_sparse(Node::new(&*page)))
@@ -151,7 +160,7 @@ impl Tree {
     ///
     /// # Errors
     /// What the pool and the log return.
-    pub fn destroy<C: Context>(&self, ctx: &mut C) -> Result<()> {
+    pub fn destroy<C: Journal + Wait>(&self, ctx: &mut C) -> Result<()> {
         if !self.space.is_allocated(self.root)? {
             return Ok(());
         }
@@ -164,13 +173,15 @@ impl Tree {
             level
         };
         self.empty_node(ctx, self.root, level)?;
-        ctx.reserve(SMALL_RESERVE)?;
-        let mut map = self.space.map_for(self.root)?;
-        let op = SystemOp::FreePages { tree: self.id, pages: vec![self.root] };
-        let mut body = Vec::new();
-        Op::System(op).encode(&mut body);
-        op::perform(ctx, Context::log_system, &body, &mut [&mut map])?;
-        drop(map);
+        drive(&self.pool, ctx, |ctx| {
+            reserve(ctx, SMALL_RESERVE)?;
+            let mut map = self.space.map_for(self.root)?;
+            let op = SystemOp::FreePages { tree: self.id, pages: vec![self.root] };
+            let mut body = Vec::new();
+            Op::System(op).encode(&mut body);
+            op::perform(ctx, Journal::log_system, &body, &mut [&mut map])?;
+            Ok(())
+        })?;
         self.space.note_freed(self.root);
         Ok(())
     }
@@ -179,7 +190,7 @@ impl Tree {
     /// children, from the last one on, so that what is freed leads nowhere. Recursive by level
     /// only: a chain may be long. A damaged pointer ends it, since every page must be a node of the
     /// tree on the level that its pointer says.
-    fn empty_node<C: Context>(&self, ctx: &mut C, page: PageId, level: u8) -> Result<()> {
+    fn empty_node<C: Journal + Wait>(&self, ctx: &mut C, page: PageId, level: u8) -> Result<()> {
         let mut chain = vec![page];
         let (mut low, mut last) = (Vec::new(), page);
         while let Some(next) = Node::new(&*self.pool.shared(last)?).foster() {
@@ -197,7 +208,7 @@ impl Tree {
     }
 
     /// Frees everything below a node whose foster child, if it has one, is empty.
-    fn empty_one<C: Context>(&self, ctx: &mut C, page: PageId, level: u8) -> Result<()> {
+    fn empty_one<C: Journal + Wait>(&self, ctx: &mut C, page: PageId, level: u8) -> Result<()> {
         let (mut below, foster) = {
             let latched = self.pool.shared(page)?;
             let node = Node::new(&*latched);
@@ -225,31 +236,33 @@ impl Tree {
             {
                 pages.push(child);
             }
-            self.prune(ctx, page, below.len(), had_foster, pages)?;
+            let keep = below.len();
+            drive(&self.pool, ctx, |ctx| self.prune(ctx, page, keep, had_foster, &pages))?;
         }
         Ok(())
     }
 
     /// Frees childless nodes at the end of a node's slots.
-    fn prune<C: Context>(
+    fn prune<C: Journal>(
         &self,
         ctx: &mut C,
         node: PageId,
         keep: usize,
         drop_foster: bool,
-        pages: Vec<PageId>,
-    ) -> Result<()> {
-        ctx.reserve(SMALL_RESERVE + pages.len() * 4)?;
+        pages: &[PageId],
+    ) -> Step<()> {
+        reserve(ctx, SMALL_RESERVE + pages.len() * 4)?;
         let lowest = pages.iter().copied().min().unwrap_or(node);
-        let _resident = self.pool.pin(map_page_of(lowest))?;
-        let mut latched = self.pool.exclusive(node)?;
+        let _resident = resident::pin(&self.pool, map_page_of(lowest))?;
+        let mut latched = resident::exclusive(&self.pool, node)?;
         // A leaf keeps its records: they lead nowhere.
         let keep = if Node::new(&*latched).is_leaf() { Node::new(&*latched).count() } else { keep };
         let mut map = self.space.map_for(lowest)?;
+        let pages = pages.to_vec();
         let op = SystemOp::Prune { node, tree: self.id, keep, drop_foster, pages };
         let mut body = Vec::new();
         Op::System(op).encode(&mut body);
-        op::perform(ctx, Context::log_system, &body, &mut [&mut latched, &mut map])?;
+        op::perform(ctx, Journal::log_system, &body, &mut [&mut latched, &mut map])?;
         failpoint::pass(Failpoint::DropPruned);
         drop(map);
         self.space.note_freed(lowest);
@@ -258,7 +271,7 @@ impl Tree {
 
     /// Frees the overflow chains of a leaf's records, front to end, so that a crash in between
     /// leaves a record that leads to the rest. A ghost's chain was freed when its delete committed.
-    fn cut_chains<C: Context>(&self, ctx: &mut C, leaf: PageId) -> Result<()> {
+    fn cut_chains<C: Journal + Wait>(&self, ctx: &mut C, leaf: PageId) -> Result<()> {
         let mut slot = 0;
         loop {
             let chain = {
@@ -274,16 +287,19 @@ impl Tree {
                 OverflowRef::of_record(node.value(slot))?
             };
             let (pages, rest) = overflow::front(&self.pool, self.id, chain)?;
-            ctx.reserve(SMALL_RESERVE + pages.len() * 4)?;
             let lowest = pages.iter().copied().min().unwrap_or(leaf);
-            let _resident = self.pool.pin(map_page_of(lowest))?;
-            let mut latched = self.pool.exclusive(leaf)?;
-            let mut map = self.space.map_for(lowest)?;
             let op = SystemOp::CutChain { leaf, tree: self.id, slot, rest, pages };
             let mut body = Vec::new();
             Op::System(op).encode(&mut body);
-            op::perform(ctx, Context::log_system, &body, &mut [&mut latched, &mut map])?;
-            drop(map);
+            drive(&self.pool, ctx, |ctx| {
+                // The body names at most as many pages as this.
+                reserve(ctx, SMALL_RESERVE + body.len())?;
+                let _resident = resident::pin(&self.pool, map_page_of(lowest))?;
+                let mut latched = resident::exclusive(&self.pool, leaf)?;
+                let mut map = self.space.map_for(lowest)?;
+                op::perform(ctx, Journal::log_system, &body, &mut [&mut latched, &mut map])?;
+                Ok(())
+            })?;
             self.space.note_freed(lowest);
         }
     }

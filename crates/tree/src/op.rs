@@ -49,7 +49,7 @@ pub use redo::{for_each_page, key_of_body, redo, tree_of_body};
 pub(crate) use redo::{perform, perform_decoded};
 pub use redo_check::check_redo;
 pub(crate) use system::SystemOp;
-pub(crate) use user::{Change, UndoAction, UserOp};
+pub(crate) use user::{Change, UndoAction, UndoOf, UserOp};
 
 /// First code of the compensations; below are the user operations.
 const COMPENSATIONS: u8 = 16;

@@ -32,13 +32,14 @@ use clearway_pool::Pool;
 
 pub(crate) use page::{CHUNK_LEN_MAX, format_chunk};
 
-use crate::context::Context;
+use crate::need::{Step, drive, drive_reads, reserve};
 use crate::op::{Op, SystemOp, perform};
-use crate::space::{Allocation, SpaceMap, map_page_of};
+use crate::space::{Allocation, Preparation, SpaceMap, map_page_of};
+use crate::{Environment, Journal, Wait, resident};
 
 /// Log bytes for one page of a chain: its image, header and allocation, rounded up.
 const PAGE_RESERVE: usize = PAGE_SIZE + SpaceMap::ALLOCATE_RESERVE + 64;
-/// Most pages that one record frees: a body of about 2 KiB.
+/// Upper bound on the pages that one record frees: a body of about 2 KiB.
 const FREE_BATCH: usize = 512;
 
 /// Where a large value is.
@@ -86,128 +87,214 @@ impl OverflowRef {
     /// Reads the value of a record that is flagged as an overflow reference.
     ///
     /// # Errors
-    /// `Corrupt` if it is none.
+    /// `Corrupt` if the value is no such reference.
     pub(crate) fn of_record(value: &[u8]) -> Result<OverflowRef> {
         OverflowRef::from_bytes(value)
             .ok_or_else(|| Error::corrupt("tree", "a record's overflow reference is damaged"))
     }
 }
 
-/// Writes a value as a chain, one system transaction a page. The caller holds no latch.
-///
-/// # Errors
-/// What allocation or the log returns; the pages written until then are freed again.
-pub(crate) fn store(
-    ctx: &mut impl Context,
-    pool: &Pool,
-    space: &SpaceMap,
+/// The writing of a value as a chain, one system transaction a page.
+pub(crate) struct ChainWriter<'v> {
     tree: TreeId,
-    value: &[u8],
-) -> Result<OverflowRef> {
-    let mut chain = OverflowRef::EMPTY;
-    let mut body = Vec::with_capacity(PAGE_SIZE);
-    // The last page first, so that each knows the next. Only the last chunk may be short.
-    for chunk in value.chunks(CHUNK_LEN_MAX).rev() {
-        match store_chunk(ctx, space, (tree, chain.first), chunk, &mut body) {
-            Ok(first) => {
-                let len = chain.len + chunk.len() as u64;
-                chain = OverflowRef { first, checksum: 0, len };
+    value: &'v [u8],
+    /// The pages that are written, which are the last ones of the chain.
+    written: OverflowRef,
+    preparation: Preparation,
+}
+
+impl<'v> ChainWriter<'v> {
+    pub(crate) fn new(tree: TreeId, value: &'v [u8]) -> ChainWriter<'v> {
+        let (written, preparation) = (OverflowRef::EMPTY, Preparation::default());
+        ChainWriter { tree, value, written, preparation }
+    }
+
+    /// Writes the pages that are still to be written, and returns the chain. No record leads to it
+    /// yet, which the transaction knows from the first page on ([`Upkeep::note_unlinked`]).
+    ///
+    /// # Errors
+    /// Those of the allocation and of the log. The caller holds no latch.
+    pub(crate) fn step(
+        &mut self,
+        ctx: &mut impl Environment,
+        space: &SpaceMap,
+    ) -> Step<OverflowRef> {
+        let mut body = Vec::with_capacity(PAGE_SIZE);
+        loop {
+            let left = self.value.len() - self.written.len as usize;
+            if left == 0 {
+                return Ok(OverflowRef { checksum: crc32c(self.value), ..self.written });
             }
-            Err(error) => {
-                // Best effort: if this fails as well, the pages are leaked, not lost.
-                let _ = free(ctx, pool, space, tree, chain);
-                return Err(error);
-            }
+            // The last page first, so that each knows the next. Only the last chunk may be short.
+            let chunk = &self.value[(left - 1) / CHUNK_LEN_MAX * CHUNK_LEN_MAX..left];
+            let first = self.write(ctx, space, chunk, &mut body)?;
+            let len = self.written.len + chunk.len() as u64;
+            self.written = OverflowRef { first, checksum: 0, len };
+            ctx.note_unlinked(Some((self.tree, self.written.to_bytes())));
         }
     }
-    Ok(OverflowRef { checksum: crc32c(value), ..chain })
+
+    /// Allocates and writes one page.
+    fn write(
+        &mut self,
+        ctx: &mut impl Environment,
+        space: &SpaceMap,
+        payload: &[u8],
+        body: &mut Vec<u8>,
+    ) -> Step<PageId> {
+        reserve(ctx, PAGE_RESERVE)?;
+        space.prepare(ctx, 1, &mut self.preparation)?;
+        let Allocation { mut map, mut page } = space.allocate(ctx)?;
+        let (page_id, tree, next) = (page.id(), self.tree, self.written.first);
+        Op::System(SystemOp::WriteOverflow { page: page_id, tree, next, payload }).encode(body);
+        perform(ctx, Journal::log_system, body, &mut [&mut page, &mut map])?;
+        self.preparation = Preparation::default();
+        Ok(page_id)
+    }
 }
 
-/// Allocates and writes one page; `(tree, next)` go into its header.
-fn store_chunk(
-    ctx: &mut impl Context,
-    space: &SpaceMap,
-    (tree, next): (TreeId, PageId),
-    payload: &[u8],
-    body: &mut Vec<u8>,
-) -> Result<PageId> {
-    ctx.reserve(PAGE_RESERVE)?;
-    space.prepare(ctx, 1)?;
-    let Allocation { mut map, mut page } = space.allocate(ctx)?;
-    let id = page.id();
-    Op::System(SystemOp::WriteOverflow { page: id, tree, next, payload }).encode(body);
-    perform(ctx, Context::log_system, body, &mut [&mut page, &mut map])?;
-    Ok(id)
+/// The reading of a value from its chain.
+#[derive(Debug)]
+pub(crate) struct ChainReader {
+    chain: OverflowRef,
+    next: PageId,
+    left: usize,
 }
 
-/// Replaces `out` by the value. The caller holds the record's lock or its leaf's latch, so that
-/// the chain cannot be freed meanwhile.
+impl ChainReader {
+    pub(crate) fn new(chain: OverflowRef) -> ChainReader {
+        ChainReader { chain, next: chain.first, left: chain.len as usize }
+    }
+
+    /// Begins to read the value of a record that is flagged as an overflow reference.
+    ///
+    /// # Errors
+    /// `Corrupt` if the value is no such reference.
+    pub(crate) fn of_record(value: &[u8]) -> Result<ChainReader> {
+        OverflowRef::of_record(value).map(ChainReader::new)
+    }
+
+    /// Appends the value, or what is left of it, to `out`, to which nothing but this value is
+    /// appended. The caller holds the record's lock or its leaf's latch, so that the chain cannot
+    /// be freed meanwhile.
+    ///
+    /// # Errors
+    /// `CorruptPage` for a page that is not the chain's, `Corrupt` for a wrong checksum.
+    pub(crate) fn step(&mut self, pool: &Pool, tree: TreeId, out: &mut Vec<u8>) -> Step<()> {
+        while self.left > 0 {
+            let page = resident::shared(pool, self.next)?;
+            let (next, payload) = page::read_chunk(self.next, &page, tree, self.left)?;
+            out.extend_from_slice(payload);
+            (self.next, self.left) = (next, self.left - payload.len());
+        }
+        if crc32c(out) != self.chain.checksum {
+            let first = self.chain.first;
+            let detail = format!("the value that begins on page {first} has a wrong checksum");
+            return Err(Error::corrupt("tree", detail).into());
+        }
+        Ok(())
+    }
+}
+
+/// Replaces `out` by the value, reading its pages in.
 ///
 /// # Errors
-/// `CorruptPage` for a page that is not the chain's, `Corrupt` for a wrong checksum.
+/// Those of [`ChainReader::step`], and of reading a page.
 pub(crate) fn load(pool: &Pool, tree: TreeId, chain: OverflowRef, out: &mut Vec<u8>) -> Result<()> {
     out.clear();
-    let (mut id, mut left) = (chain.first, chain.len as usize);
-    while left > 0 {
-        let page = pool.shared(id)?;
-        let (next, payload) = page::read_chunk(id, &page, tree, left)?;
-        out.extend_from_slice(payload);
-        (id, left) = (next, left - payload.len());
-    }
-    if crc32c(out) != chain.checksum {
-        return Err(Error::corrupt(
-            "tree",
-            format!("the value that begins on page {} has a wrong checksum", chain.first),
-        ));
-    }
-    Ok(())
+    let mut reader = ChainReader::new(chain);
+    drive_reads(pool, || reader.step(pool, tree, out))
 }
 
-/// Walks the front of a chain: its first pages, as many as one record can free (at least one,
-/// unless the chain is empty), and the reference to what comes after them.
+/// A walk over the front of a chain: its first pages, as many as one record can free (at least one,
+/// unless the chain is empty).
+struct Front {
+    pages: Vec<PageId>,
+    /// The reference to what comes after them.
+    rest: OverflowRef,
+}
+
+impl Front {
+    fn new(chain: OverflowRef) -> Front {
+        Front { pages: Vec::new(), rest: OverflowRef { checksum: 0, ..chain } }
+    }
+
+    /// Completes the walk.
+    ///
+    /// # Errors
+    /// `CorruptPage` for a page that is not the chain's.
+    fn step(&mut self, pool: &Pool, tree: TreeId) -> Step<()> {
+        let map = map_page_of(*self.pages.first().unwrap_or(&self.rest.first));
+        while !self.rest.is_empty()
+            && self.pages.len() < FREE_BATCH
+            && map_page_of(self.rest.first) == map
+        {
+            let (id, left) = (self.rest.first, self.rest.len as usize);
+            let page = resident::shared(pool, id)?;
+            let (next, payload) = page::read_chunk(id, &page, tree, left)?;
+            let len = (left - payload.len()) as u64;
+            self.pages.push(id);
+            self.rest = OverflowRef { first: next, checksum: 0, len };
+            if len == 0 {
+                self.rest = OverflowRef::EMPTY;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Walks the front of a chain, reading its pages in: its first pages, as many as one record can
+/// free (at least one, unless the chain is empty), and the reference to what comes after them.
 ///
 /// # Errors
-/// `CorruptPage` for a page that is not the chain's.
+/// `CorruptPage` for a page that is not the chain's, and the errors of reading a page.
 pub(crate) fn front(
     pool: &Pool,
     tree: TreeId,
     chain: OverflowRef,
 ) -> Result<(Vec<PageId>, OverflowRef)> {
-    let (mut pages, mut id, mut left) = (Vec::new(), chain.first, chain.len as usize);
-    let map = map_page_of(id);
-    while left > 0 && pages.len() < FREE_BATCH && map_page_of(id) == map {
-        let page = pool.shared(id)?;
-        let (next, payload) = page::read_chunk(id, &page, tree, left)?;
-        pages.push(id);
-        (id, left) = (next, left - payload.len());
-    }
-    let rest = OverflowRef { first: id, checksum: 0, len: left as u64 };
-    Ok((pages, if left == 0 { OverflowRef::EMPTY } else { rest }))
+    let mut front = Front::new(chain);
+    drive_reads(pool, || front.step(pool, tree))?;
+    Ok((front.pages, front.rest))
 }
 
-/// Frees a chain to which nothing refers any more, some hundred pages a system transaction. The
+/// Frees a chain to which nothing leads any more, up to 512 pages in each system transaction. The
 /// caller holds no latch.
 ///
 /// # Errors
-/// What the pool or the log returns; what was not freed by then is leaked.
+/// Those of the pool and the log; what was not freed by then is leaked.
 pub(crate) fn free(
-    ctx: &mut impl Context,
+    ctx: &mut (impl Environment + Wait),
     pool: &Pool,
     space: &SpaceMap,
     tree: TreeId,
     mut chain: OverflowRef,
 ) -> Result<()> {
-    let mut body = Vec::new();
     while !chain.is_empty() {
-        let (pages, rest) = front(pool, tree, chain)?;
-        ctx.reserve(pages.len() * 4 + 64)?;
-        let lowest = pages.iter().copied().min().unwrap_or(chain.first);
-        let mut map = space.map_for(lowest)?;
-        Op::System(SystemOp::FreePages { tree, pages }).encode(&mut body);
-        perform(ctx, Context::log_system, &body, &mut [&mut map])?;
-        drop(map);
-        space.note_freed(lowest);
-        chain = rest;
+        let mut front = Front::new(chain);
+        drive(pool, ctx, |ctx| free_front(ctx, pool, space, tree, &mut front))?;
+        chain = front.rest;
     }
+    Ok(())
+}
+
+/// Frees the front of a chain in one system transaction.
+fn free_front(
+    ctx: &mut impl Environment,
+    pool: &Pool,
+    space: &SpaceMap,
+    tree: TreeId,
+    front: &mut Front,
+) -> Step<()> {
+    front.step(pool, tree)?;
+    reserve(ctx, front.pages.len() * 4 + 64)?;
+    let lowest = front.pages.iter().copied().min().unwrap_or(front.rest.first);
+    let mut map = space.map_for(lowest)?;
+    let mut body = Vec::new();
+    let pages = front.pages.clone();
+    Op::System(SystemOp::FreePages { tree, pages }).encode(&mut body);
+    perform(ctx, Journal::log_system, &body, &mut [&mut map])?;
+    drop(map);
+    space.note_freed(lowest);
     Ok(())
 }

@@ -22,11 +22,12 @@ use clearway_lock::{LockId, Outcome, RangeMode};
 use clearway_pool::SharedPage;
 
 use crate::locking::LockWaitState;
+use crate::need::{Step, drive};
 use crate::node::Node;
-use crate::overflow::OverflowRef;
+use crate::overflow::ChainReader;
 use crate::scratch::Scratch;
 use crate::tree::ReadIntent;
-use crate::{Context, LeafHint, Tree, overflow};
+use crate::{LeafHint, Locks, Tree, Wait};
 
 impl ReadIntent {
     /// Locks a key that is present.
@@ -48,12 +49,77 @@ impl ReadIntent {
     }
 }
 
+/// A read of one key.
+struct Get<'a> {
+    key: &'a [u8],
+    /// The key's lock.
+    own: LockId,
+    intent: ReadIntent,
+    waited: LockWaitState,
+    /// The value's overflow chain, as far as it has not been read. The key is locked then.
+    chain: Option<ChainReader>,
+}
+
+impl Get<'_> {
+    /// Returns false if the key is absent; otherwise `out` has its value.
+    #[inline]
+    fn step<C: Locks>(
+        &mut self,
+        tree: &Tree,
+        ctx: &mut C,
+        hint: &mut LeafHint,
+        out: &mut Vec<u8>,
+    ) -> Step<bool> {
+        if self.chain.is_some() {
+            return self.read_chain(tree, out);
+        }
+        let Get { key, own, intent, .. } = *self;
+        let (leaf, known): (SharedPage<'_>, _) = tree.leaf_and_slot(key, hint, &mut None)?;
+        let node = Node::new(&*leaf);
+        let found = known.map_or_else(|| node.find(key), Ok);
+        let (id, mode) = match found {
+            Ok(_) => (own, intent.key_mode()),
+            Err(0) if node.low_fence() == key => (own, intent.key_mode()),
+            Err(slot) => (tree.lock_before(node, slot), intent.gap_mode()),
+        };
+        if ctx.request(id, mode) == Outcome::Denied {
+            let name = match found {
+                Err(slot) if mode == intent.gap_mode() => tree.name_before(node, slot),
+                _ => tree.name_of(key),
+            };
+            return Err(self.waited.lacks(ctx, id, mode, name));
+        }
+        self.waited.keep_only(ctx, id);
+        let Ok(slot) = found else { return Ok(false) };
+        hint.slot = slot;
+        if node.is_ghost(slot) {
+            return Ok(false);
+        }
+        if node.is_overflow(slot) {
+            self.chain = Some(ChainReader::of_record(node.value(slot))?);
+            drop(leaf);
+            return self.read_chain(tree, out);
+        }
+        out.extend_from_slice(node.value(slot));
+        Ok(true)
+    }
+
+    /// Reads the value, or the rest of it, from its overflow chain. No latch is held: the lock on
+    /// the key keeps the chain as it is, since a transaction that replaces a value frees the old
+    /// chain only after it has committed.
+    #[cold]
+    fn read_chain(&mut self, tree: &Tree, out: &mut Vec<u8>) -> Step<bool> {
+        self.chain.as_mut().map_or(Ok(()), |chain| chain.step(&tree.pool, tree.id, out))?;
+        Ok(true)
+    }
+}
+
 impl Tree {
     /// Reads the value of `key` into `out`; `false`, and nothing in `out`, if it is absent.
     ///
     /// # Errors
-    /// `KeyTooLarge`; whatever waiting for a lock or reading a page can fail with.
-    pub fn get<C: Context>(
+    /// `KeyTooLarge`; the errors of waiting for a lock and of reading a page.
+    pub fn get<C: Locks + Wait>(
         &self,
         ctx: &mut C,
         hint: &mut LeafHint,
@@ -65,48 +131,8 @@ impl Tree {
         out.clear();
         let own = self.lock_of(key);
         ctx.expect(own);
-        let mut waited = LockWaitState::default();
-        loop {
-            let (leaf, known): (SharedPage<'_>, _) = self.leaf_and_slot(key, hint, &mut None)?;
-            let node = Node::new(&*leaf);
-            let found = known.map_or_else(|| node.find(key), Ok);
-            let (id, mode) = match found {
-                Ok(_) => (own, intent.key_mode()),
-                Err(0) if node.low_fence() == key => (own, intent.key_mode()),
-                Err(slot) => (self.lock_before(node, slot), intent.gap_mode()),
-            };
-            if ctx.request(id, mode) == Outcome::Denied {
-                match found {
-                    Err(slot) if mode == intent.gap_mode() => {
-                        self.note_before(&mut waited, node, slot);
-                    }
-                    _ => self.note_key(&mut waited, key),
-                }
-                drop(leaf);
-                waited.wait(ctx, id, mode)?;
-                continue;
-            }
-            waited.keep_only(ctx, id);
-            let Ok(slot) = found else { return Ok(false) };
-            hint.slot = slot;
-            if node.is_ghost(slot) {
-                return Ok(false);
-            }
-            out.extend_from_slice(node.value(slot));
-            if node.is_overflow(slot) {
-                drop(leaf);
-                self.load_value(out)?;
-            }
-            return Ok(true);
-        }
-    }
-
-    /// Replaces an overflow reference by the value it stands for. No latch is held: the lock on the
-    /// key keeps the chain as it is, since whoever replaces a value frees its old chain only after
-    /// it has committed.
-    pub(crate) fn load_value(&self, out: &mut Vec<u8>) -> Result<()> {
-        let chain = OverflowRef::of_record(out)?;
-        overflow::load(&self.pool, self.id, chain, out)
+        let mut get = Get { key, own, intent, waited: LockWaitState::default(), chain: None };
+        drive(&self.pool, ctx, |ctx| get.step(self, ctx, hint, out))
     }
 
     /// The lock of the key before `slot`: its predecessor's, or the low fence's.

@@ -47,15 +47,17 @@ mod reclaim;
 mod split;
 
 use clearway_base::{
-    PAGE_SIZE, PageId, Result,
+    Lsn, PAGE_SIZE, PageId, Result,
     failpoint::{self, Failpoint},
 };
 use clearway_pool::{ExclusivePage, SharedPage};
 
 use crate::descend::PendingAdoption;
+use crate::need::{Step, reserve};
 use crate::node::{Division, Node};
 use crate::op::{self, Op, SystemOp};
-use crate::{Context, LeafHint, SpaceMap, Tree};
+use crate::space::Preparation;
+use crate::{Environment, Journal, LeafHint, SpaceMap, Tree, resident};
 use adopt::Adoption;
 pub(crate) use adopt::Latching;
 
@@ -74,113 +76,102 @@ const SPLITS_MAX: usize = 4;
 /// Adoptions that one visit to a path makes at most: more than a path has levels.
 const ADOPTIONS_MAX: usize = 32;
 
-impl Tree {
-    /// Makes room in the leaf of `key` for its record to have a value of `value_len` bytes: the
-    /// record that is there, or a new one. By the time the caller looks again, other threads may
-    /// have taken the room; then it asks again. No latch is held.
+/// The making of room in the leaf of a key, so that its record can have a value of a certain
+/// length: the record that is there, or a new one.
+pub(crate) struct RoomMaker {
+    value_len: usize,
+    preparation: Preparation,
+    /// The number of splits since another thread last changed the leaf.
+    splits: usize,
+    /// The page LSN that the last split gave the leaf.
+    split_lsn: Option<Lsn>,
+}
+
+impl RoomMaker {
+    pub(crate) fn new(value_len: usize) -> RoomMaker {
+        RoomMaker { value_len, preparation: Preparation::default(), splits: 0, split_lsn: None }
+    }
+
+    /// Makes the room. By the time the caller latches the leaf again, other threads may have taken
+    /// it; then the caller makes room again. No latch is held.
     ///
     /// # Errors
-    /// `CorruptPage` if splits make no room, as in a damaged leaf only; `DiskFull`, and what the
-    /// log returns.
+    /// `CorruptPage` if splits make no room, which happens only in a damaged leaf; `DiskFull`, and
+    /// those of the log.
     #[cold]
-    pub(crate) fn make_room<C: Context>(
-        &self,
+    pub(crate) fn step<C: Environment>(
+        &mut self,
+        tree: &Tree,
         ctx: &mut C,
         hint: &mut LeafHint,
         key: &[u8],
-        value_len: usize,
-    ) -> Result<()> {
-        // The number of splits since another thread last changed the leaf, and the page LSN that
-        // the last split gave the leaf.
-        let (mut splits, mut split_lsn) = (0, None);
+    ) -> Step<()> {
         loop {
-            ctx.reserve(IMAGE_RESERVE + RECLAIM_RESERVE)?;
-            self.space.prepare(ctx, 1)?;
-            let mut leaf: ExclusivePage<'_> = self.leaf(key, hint, &mut None)?;
-            if split_lsn.is_some_and(|lsn| lsn != leaf.page_lsn()) {
-                splits = 0;
+            reserve(ctx, IMAGE_RESERVE + RECLAIM_RESERVE)?;
+            tree.space.prepare(ctx, 1, &mut self.preparation)?;
+            let mut leaf: ExclusivePage<'_> = tree.leaf(key, hint, &mut None)?;
+            if self.split_lsn.is_some_and(|lsn| lsn != leaf.page_lsn()) {
+                self.splits = 0;
             }
-            if !has_room(&leaf, key, value_len) {
-                self.reclaim(ctx, &mut leaf, Some(key))?;
+            if !has_room(&leaf, key, self.value_len) {
+                tree.reclaim(ctx, &mut leaf, Some(key))?;
             }
-            if has_room(&leaf, key, value_len) {
+            if has_room(&leaf, key, self.value_len) {
                 break;
             }
-            if splits == SPLITS_MAX {
-                return Err(self.misplaced(leaf.id(), "splitting makes no room".into()));
+            if self.splits == SPLITS_MAX {
+                return Err(tree.misplaced(leaf.id(), "splitting makes no room".into()).into());
             }
-            let division =
-                if splits < SPLITS_MAX / 2 { Division::ByPattern } else { Division::Even };
+            let is_first = self.splits < SPLITS_MAX / 2;
+            let division = if is_first { Division::ByPattern } else { Division::Even };
             let (Ok(slot) | Err(slot)) = Node::new(&*leaf).find(key);
-            self.split(ctx, &mut leaf, slot, division)?;
-            splits += 1;
-            split_lsn = Some(leaf.page_lsn());
+            tree.split(ctx, &mut leaf, slot, division)?;
+            self.splits += 1;
+            self.split_lsn = Some(leaf.page_lsn());
+            self.preparation = Preparation::default();
         }
-        if split_lsn.is_some() {
+        if self.split_lsn.is_some() {
             // An adoption that finds its branch full splits it, so one split of the leaf leads to
             // at most one new foster child on each level. All are adopted now: with leaf hints,
-            // descents may be rare, and chains would grow faster than the writers whose descents
-            // meet them shorten them.
-            self.adopt_path(ctx, key);
+            // descents may be rare, and chains would grow faster than they are shortened by the
+            // writers whose descents meet them.
+            tree.adopt_path(ctx, key);
         }
         Ok(())
     }
+}
 
+impl Tree {
     /// Makes the adoption that the descent to `key` has noted. The operation is done, and its
-    /// outcome does not depend on the adoption: one that fails is left to upkeep.
+    /// outcome does not depend on the adoption: one that fails, or needs something, is left to
+    /// upkeep.
     #[inline]
-    pub(crate) fn adopt_pending<C: Context>(
+    pub(crate) fn adopt_pending<C: Environment>(
         &self,
         ctx: &mut C,
         key: &[u8],
         pending: Option<PendingAdoption>,
     ) {
         if let Some(pending) = pending
-            && let Ok(Adoption::Busy) | Err(_) = self.adopt(ctx, pending, Latching::Try)
+            && let Ok(Adoption::Busy) | Err(_) =
+                self.adopt(ctx, pending, Latching::Try, &mut Preparation::default())
         {
             ctx.defer_maintenance(self.id, key);
         }
     }
 
     /// Makes the pending adoptions on the path to `key`, for which it waits for latches; those that
-    /// fail are left to upkeep.
-    fn adopt_path<C: Context>(&self, ctx: &mut C, key: &[u8]) {
-        if !matches!(self.try_adopt_path(ctx, key, Latching::Wait), Ok(true)) {
+    /// fail, or need something, are left to upkeep.
+    fn adopt_path<C: Environment>(&self, ctx: &mut C, key: &[u8]) {
+        let mut adopter = PathAdopter::new(key, Latching::Wait);
+        if !matches!(adopter.step(self, ctx), Ok(true)) {
             ctx.defer_maintenance(self.id, key);
         }
     }
 
-    /// Makes the pending adoptions on the path to `key`, and then those of the foster children
-    /// behind the adopted ones in their chains. `false` if some are left: a latch was taken, or the
-    /// chains are long.
-    pub(crate) fn try_adopt_path<C: Context>(
-        &self,
-        ctx: &mut C,
-        key: &[u8],
-        latching: Latching,
-    ) -> Result<bool> {
-        let mut at = key.to_vec();
-        for _ in 0..ADOPTIONS_MAX {
-            let Some(pending) = self.pending_on_path(&at)? else {
-                if at == key {
-                    return Ok(true);
-                }
-                at.clear();
-                at.extend_from_slice(key);
-                continue;
-            };
-            match self.adopt(ctx, pending, latching)? {
-                Adoption::Busy => return Ok(false),
-                Adoption::Adopted(page) => self.rest_of_chain(page, &mut at)?,
-                Adoption::Gone | Adoption::RoomMade => {}
-            }
-        }
-        Ok(false)
-    }
-
     /// Replaces `at` by the low fence of the node `page`, which was just adopted, if that node has
     /// a foster child itself: a descent for a smaller key no longer meets the node.
-    fn rest_of_chain(&self, page: PageId, at: &mut Vec<u8>) -> Result<()> {
+    fn rest_of_chain(&self, page: PageId, at: &mut Vec<u8>) -> Step<()> {
         let page = self.look(page)?;
         let node = Node::new(&*page);
         if self.is_node_at(&page, node.level()) && node.foster().is_some() {
@@ -190,7 +181,7 @@ impl Tree {
     }
 
     /// Logs and makes a system transaction. `pages` are all of its pages, exclusively latched.
-    fn perform_system<C: Context>(
+    fn perform_system<C: Journal>(
         ctx: &mut C,
         op: SystemOp<'_>,
         pages: &mut [&mut ExclusivePage<'_>],
@@ -198,7 +189,7 @@ impl Tree {
         let mut body = Vec::with_capacity(256);
         Op::System(op).encode(&mut body);
         let log = |ctx: &mut _, body: &[u8]| {
-            let span = Context::log_system(ctx, body)?;
+            let span = Journal::log_system(ctx, body)?;
             failpoint::pass(Failpoint::StructureLogged);
             Ok(span)
         };
@@ -213,8 +204,55 @@ impl Tree {
     }
 
     /// Latches `page` shared, to read a few of its fields.
-    fn look(&self, page: PageId) -> Result<SharedPage<'_>> {
-        self.pool.shared(page)
+    fn look(&self, page: PageId) -> Step<SharedPage<'_>> {
+        resident::shared(&self.pool, page)
+    }
+}
+
+/// The adoptions that are pending on the path to a key, and then those of the foster children
+/// behind the adopted ones in their chains.
+pub(crate) struct PathAdopter<'k> {
+    key: &'k [u8],
+    latching: Latching,
+    /// The key of the next descent.
+    at: Vec<u8>,
+    rounds: usize,
+    preparation: Preparation,
+    /// An adopted node, whose own foster child is adopted next.
+    adopted: Option<PageId>,
+}
+
+impl<'k> PathAdopter<'k> {
+    pub(crate) fn new(key: &'k [u8], latching: Latching) -> PathAdopter<'k> {
+        let (at, preparation) = (key.to_vec(), Preparation::default());
+        PathAdopter { key, latching, at, rounds: 0, preparation, adopted: None }
+    }
+
+    /// Returns false if some adoptions are left: a latch was taken, or the chains are long.
+    pub(crate) fn step<C: Environment>(&mut self, tree: &Tree, ctx: &mut C) -> Step<bool> {
+        while self.rounds < ADOPTIONS_MAX {
+            if let Some(page) = self.adopted {
+                tree.rest_of_chain(page, &mut self.at)?;
+                self.adopted = None;
+            }
+            let Some(pending) = tree.pending_on_path(&self.at)? else {
+                if self.at == self.key {
+                    return Ok(true);
+                }
+                self.at.clear();
+                self.at.extend_from_slice(self.key);
+                self.rounds += 1;
+                continue;
+            };
+            match tree.adopt(ctx, pending, self.latching, &mut self.preparation)? {
+                Adoption::Busy => return Ok(false),
+                Adoption::Adopted(page) => self.adopted = Some(page),
+                Adoption::Gone | Adoption::RoomMade => {}
+            }
+            self.preparation = Preparation::default();
+            self.rounds += 1;
+        }
+        Ok(false)
     }
 }
 

@@ -13,17 +13,18 @@
 //! 2. A bit is read for allocation, and changed, only under the exclusive latch of its map page,
 //!    held from the search until the record is logged and applied. So no page is given out twice.
 //! 3. `hint`: no page below it is free. (A hint that errs wastes space or time, nothing else.)
-//! 4. A page that somebody has latched is not given out: whatever a damaged map says, nobody waits
-//!    for a page here, and so not for itself. What is passed over stays known as free.
+//! 4. A page that is latched is not given out. Its latch is only tried, so if a damaged map offers
+//!    a thread a page that the same thread has latched, the thread does not wait for itself. A page
+//!    that is passed over stays known as free.
 //! 5. A page is given out only if the data file holds it, so what is logged can be redone and
 //!    written without meeting a full disk.
-//! 6. A page is given out to those who do not undo only if the data file holds [`UNDO_PAGES`] more
-//!    behind it, and an opening makes the file as long again if a crash has shortened it. So a
-//!    rollback on a full disk, or a recovery, can split that many leaves: an old value may need
-//!    room that others have taken since. (Each takes another transaction that filled the leaf up,
-//!    on a disk that has no page left. Should even these be used up, or the disk have been full at
-//!    the opening already, undo fails with `DiskFull`, the engine stops, and it opens again as
-//!    soon as there is room.)
+//! 6. Except to an undo, a page is given out only if the data file holds [`UNDO_PAGES`] more behind
+//!    it, and an opening restores that length if a crash has shortened the file. So a rollback on
+//!    a full disk, or a recovery, can split that many leaves: an old value may need room that other
+//!    transactions have taken since. (An undo splits a leaf only if another transaction has filled
+//!    that leaf since. If even these pages are used up, or the disk was full at the opening
+//!    already, undo fails with `DiskFull`, the engine stops, and it opens again as soon as there is
+//!    room.)
 //!
 //! Latch order
 //! : Tree pages before map pages, and one map page at a time. The page that is given out is latched
@@ -47,8 +48,9 @@ use clearway_sync::atomic::{AtomicU64, Ordering};
 pub use map::SPACE_SPAN;
 pub(crate) use map::{format_map, map_page_of, set_allocated};
 
-use crate::context::Context;
+use crate::need::{Need, Step, drive, reserve};
 use crate::op::{Op, SystemOp, perform};
+use crate::{Journal, Wait, resident};
 
 /// Pages that [`SpaceMap::prepare`] keeps the data file ahead of the search.
 const MARGIN_PAGES: u32 = 64;
@@ -63,6 +65,13 @@ pub struct SpaceMap {
     /// that was searching meanwhile does not overwrite what the free said. A hint: all accesses
     /// are `Relaxed`, and the pages themselves are ordered by their latches.
     hint: AtomicU64,
+}
+
+/// The state of an operation's preparation for its next allocation ([`SpaceMap::prepare`]).
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Preparation {
+    /// It has needed a longer file, whether or not the file could grow.
+    has_grown_file: bool,
 }
 
 /// A page about to be allocated. The operation that allocates it sets its bit while the map page,
@@ -82,12 +91,12 @@ impl SpaceMap {
     }
 
     /// Makes the data file long enough again for those who undo, at an opening: a crash may have
-    /// shortened it, and the disk may be full when they come (invariant 6). Best effort: whether
-    /// the disk is full already, or the map page damaged, is for those who need them to find.
+    /// shortened it, and the disk may be full when they come (invariant 6). Best effort: a full
+    /// disk or a damaged map page is ignored here; the operation that needs it later reports it.
     pub fn make_room_for_undo(&self) {
         let last_map = map_page_of(PageId(self.pool.page_count().saturating_sub(1)));
         if let Ok(map) = self.pool.shared(last_map) {
-            // Of a map page that was never written all pages are free.
+            // If the map page was never written, all of its pages are free.
             let last = map::allocated(last_map, &map).last().unwrap_or(last_map);
             let _ = self.pool.ensure_len(PageId(last.0.saturating_add(UNDO_PAGES)));
         }
@@ -97,44 +106,51 @@ impl SpaceMap {
     ///
     /// # Errors
     /// `DiskFull`, and what the log returns.
-    pub fn create(&self, ctx: &mut impl Context) -> Result<()> {
-        ctx.reserve(map::FORMAT_RESERVE)?;
-        self.format(ctx, map::FIRST_MAP).map(drop)
+    pub fn create(&self, ctx: &mut (impl Journal + Wait)) -> Result<()> {
+        drive(&self.pool, ctx, |ctx| reserve(ctx, map::FORMAT_RESERVE))?;
+        self.pool.ensure_len(map::FIRST_MAP)?;
+        let page = self.pool.format(map::FIRST_MAP)?;
+        self.format_latched(ctx, page).map(drop)
     }
 
-    /// Makes the data file long enough for the next `pages` allocations, and has the map page in
+    /// Needs a data file that is long enough for the next `pages` allocations, and the map page in
     /// memory. To be called before an operation takes its first latch, so that
-    /// [`allocate`](SpaceMap::allocate) under latches does no I/O but in a race. A few loads if
-    /// there is nothing to do. A disk that is full is left to `allocate`: there may be a free page
-    /// in the file, or none may be needed.
-    ///
-    /// # Errors
-    /// What the pool returns for the map page.
-    pub(crate) fn prepare(&self, ctx: &impl Context, pages: u32) -> Result<()> {
-        // The hinted page itself may have been given out: it is the latest of those that are known.
+    /// [`allocate`](SpaceMap::allocate), under latches, returns a need only after a race. A few
+    /// loads if there is nothing to do. A disk that is full is left to `allocate`: there may be a
+    /// free page in the file, or none may be needed.
+    pub(crate) fn prepare(
+        &self,
+        ctx: &impl Journal,
+        pages: u32,
+        preparation: &mut Preparation,
+    ) -> Step<()> {
+        // The hinted page may be in use already, since `allocate` leaves the hint at the page that
+        // it gives out.
         let last = last_needed(ctx, self.hint().0.saturating_add(pages));
-        if last >= self.pool.page_count() {
+        if last >= self.pool.page_count() && !preparation.has_grown_file {
+            preparation.has_grown_file = true;
             let ahead = last.saturating_add(MARGIN_PAGES).min(self.pool.page_limit() - 1);
-            let _ = self.pool.ensure_len(PageId(ahead));
+            return Err(Need::FileLength { last: PageId(ahead), is_required: false }.into());
         }
-        self.pool.optimistic(map_page_of(self.hint())).map(drop)
+        resident::optimistic(&self.pool, map_page_of(self.hint())).map(drop)
     }
 
     /// Finds a free page and returns it with its map page, both latched. The caller has reserved
     /// [`ALLOCATE_RESERVE`](SpaceMap::ALLOCATE_RESERVE) bytes of log beside its own.
     ///
     /// # Errors
-    /// `DiskFull`, before anything is logged; what the pool or the log returns.
-    pub(crate) fn allocate(&self, ctx: &mut impl Context) -> Result<Allocation<'_>> {
+    /// A need, or `DiskFull`, before anything of the operation is logged; those of the log.
+    pub(crate) fn allocate(&self, ctx: &mut impl Journal) -> Step<Allocation<'_>> {
         let seen = self.hint.load(Ordering::Relaxed);
         let (mut from, mut lowest) = (PageId(seen as u32), None);
         loop {
             let map = self.latch_map(ctx, map_page_of(from))?;
             while let Some(free) = map::first_free(&map, map.id(), from) {
                 let lowest = *lowest.get_or_insert(free);
-                self.pool.ensure_len(PageId(last_needed(ctx, free.0)))?;
-                if let Some(page) = self.pool.try_format(free)? {
-                    // Not behind it: it is not allocated yet, and its operation may fail.
+                self.need_length(last_needed(ctx, free.0))?;
+                if let Some(page) = resident::try_format(&self.pool, free)? {
+                    // The hint stays at this page, not behind it: the page is not allocated yet,
+                    // and the operation may still fail.
                     self.move_hint(seen, lowest);
                     return Ok(Allocation { map, page });
                 }
@@ -148,6 +164,15 @@ impl SpaceMap {
         }
     }
 
+    /// Needs a data file that holds the page `last`.
+    #[inline]
+    fn need_length(&self, last: u32) -> Step<()> {
+        if last < self.pool.page_count() {
+            return Ok(());
+        }
+        Err(Need::FileLength { last: PageId(last), is_required: true }.into())
+    }
+
     /// Says that no page below `lowest` is free, unless one was freed since the hint was `seen`.
     fn move_hint(&self, seen: u64, lowest: PageId) {
         let now = (seen & !0xFFFF_FFFF) | u64::from(lowest.0);
@@ -158,11 +183,8 @@ impl SpaceMap {
     pub(crate) const ALLOCATE_RESERVE: usize = map::FORMAT_RESERVE;
 
     /// Latches the map page that covers `page`, for an operation that frees it.
-    ///
-    /// # Errors
-    /// What the pool returns.
-    pub(crate) fn map_for(&self, page: PageId) -> Result<ExclusivePage<'_>> {
-        self.pool.exclusive(map_page_of(page))
+    pub(crate) fn map_for(&self, page: PageId) -> Step<ExclusivePage<'_>> {
+        resident::exclusive(&self.pool, map_page_of(page))
     }
 
     /// Notes that an operation has freed `page`. Called after the operation was performed.
@@ -177,7 +199,7 @@ impl SpaceMap {
     /// How many pages are allocated, map pages included.
     ///
     /// # Errors
-    /// `CorruptPage` for a map page that is none.
+    /// `CorruptPage` for a map page whose own bit or whose count is wrong.
     pub fn allocated_count(&self) -> Result<u64> {
         let mut count = 0;
         self.for_each_map(|map, bytes| {
@@ -191,7 +213,7 @@ impl SpaceMap {
     /// allocated and freed meanwhile; each map page is seen at one moment.
     ///
     /// # Errors
-    /// `CorruptPage` for a map page that is none.
+    /// `CorruptPage` for a map page whose own bit or whose count is wrong.
     pub fn for_each_allocated(&self, mut visit: impl FnMut(PageId)) -> Result<()> {
         self.for_each_map(|map, bytes| {
             map::check(map, bytes)?;
@@ -235,39 +257,33 @@ impl SpaceMap {
     }
 
     /// Latches a map page; the first time a page is wanted from its span, formats it.
-    fn latch_map(&self, ctx: &mut impl Context, map: PageId) -> Result<ExclusivePage<'_>> {
+    fn latch_map(&self, ctx: &mut impl Journal, map: PageId) -> Step<ExclusivePage<'_>> {
         if map.0 >= self.pool.page_count() {
-            self.pool.ensure_len(PageId(last_needed(ctx, map.0)))?;
+            self.need_length(last_needed(ctx, map.0))?;
         }
-        let page = self.pool.exclusive(map)?;
+        let page = resident::exclusive(&self.pool, map)?;
         if map::is_map(&page) {
             return Ok(page);
         }
         if !map::is_blank(&page) {
-            return Err(map::not_a_map(map));
+            return Err(map::not_a_map(map).into());
         }
-        self.format_latched(ctx, page)
-    }
-
-    fn format(&self, ctx: &mut impl Context, map: PageId) -> Result<ExclusivePage<'_>> {
-        self.pool.ensure_len(map)?;
-        let page = self.pool.format(map)?;
-        self.format_latched(ctx, page)
+        Ok(self.format_latched(ctx, page)?)
     }
 
     fn format_latched<'a>(
         &self,
-        ctx: &mut impl Context,
+        ctx: &mut impl Journal,
         mut page: ExclusivePage<'a>,
     ) -> Result<ExclusivePage<'a>> {
         let mut body = Vec::new();
         Op::System(SystemOp::FormatMap { map: page.id() }).encode(&mut body);
-        perform(ctx, Context::log_system, &body, &mut [&mut page])?;
+        perform(ctx, Journal::log_system, &body, &mut [&mut page])?;
         Ok(page)
     }
 }
 
 /// The last page that the file must hold for `page` to be given out (invariant 6).
-fn last_needed(ctx: &impl Context, page: u32) -> u32 {
+fn last_needed(ctx: &impl Journal, page: u32) -> u32 {
     if ctx.is_undoing() { page } else { page.saturating_add(UNDO_PAGES) }
 }

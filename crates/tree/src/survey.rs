@@ -3,6 +3,7 @@
 use clearway_base::Result;
 use clearway_pool::SharedPage;
 
+use crate::need::{Step, drive_reads};
 use crate::node::Node;
 use crate::{LeafHint, Tree};
 
@@ -26,12 +27,16 @@ impl Tree {
     /// # Errors
     /// `CorruptPage`, and what the pool returns for pages that it cannot read.
     pub fn survey(&self, key: &[u8], end: &mut Vec<u8>) -> Result<LeafSurvey> {
+        drive_reads(&self.pool, || self.survey_resident(key, end))
+    }
+
+    fn survey_resident(&self, key: &[u8], end: &mut Vec<u8>) -> Step<LeafSurvey> {
         let mut pending = None;
         let leaf: SharedPage<'_> = self.leaf(key, &mut LeafHint::default(), &mut pending)?;
         let node = Node::new(&*leaf);
         let is_last = !node.end_into(end);
         if !is_last && end[..] <= *key {
-            return Err(self.misplaced(leaf.id(), "a leaf ends before it begins".into()));
+            return Err(self.misplaced(leaf.id(), "a leaf ends before it begins".into()).into());
         }
         Ok(LeafSurvey {
             ghosts: node.ghost_count(),

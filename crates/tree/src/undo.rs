@@ -4,7 +4,7 @@
 //! 1. *By key.* The record is found again by its key, wherever splits and merges have put it by
 //!    now; the page in the body is a hint.
 //! 2. *It is there*, at least as a ghost: its key has been locked all the time, and recovery
-//!    reclaims no ghosts ([`Context::ghost_is_free`]).
+//!    reclaims no ghosts ([`Upkeep::ghost_is_free`](crate::Upkeep::ghost_is_free)).
 //! 3. *No locks.* Undo requests none: the transaction still holds its locks, or recovery runs the
 //!    undo, and then there are no other transactions.
 //! 4. *Room is kept for it.* If others have used the room that an old value needs, the leaf is
@@ -19,37 +19,39 @@
 use clearway_base::{Error, Result};
 use clearway_pool::ExclusivePage;
 
+use crate::need::{Step, drive, reserve};
 use crate::node::Node;
-use crate::op::{self, CompensationOp, Op, Restore, UndoAction};
+use crate::op::{self, CompensationOp, Op, Restore, UndoAction, UndoOf};
 use crate::overflow::OverflowRef;
+use crate::restructure::RoomMaker;
 use crate::scratch::Scratch;
 use crate::write::OP_OVERHEAD;
-use crate::{Context, LeafHint, Tree, overflow};
+use crate::{Environment, Journal, LeafHint, Tree, Wait};
 
-impl Tree {
-    /// Undoes the user operation whose log body is `body`, logging a compensation. Then frees the
-    /// overflow chain that the operation brought in, if it did.
-    ///
-    /// # Errors
-    /// `Corrupt` if the body is no user operation of this tree, `CorruptPage` if the record is
-    /// gone, and what the pool and the log return.
-    pub fn undo<C: Context>(&self, ctx: &mut C, body: &[u8]) -> Result<()> {
-        let Op::User(user) = Op::decode(body)? else {
-            return Err(Error::corrupt("log record", "undo of what is no user operation"));
-        };
-        let undo = user.undo();
-        if undo.tree != self.id {
-            return Err(Error::corrupt("log record", "undo in another tree"));
-        }
-        let mut hint = LeafHint::at(undo.page);
+/// The undo of one operation.
+struct Undo<'a> {
+    of: UndoOf<'a>,
+    hint: LeafHint,
+    /// Set while room is made for the old value.
+    room: Option<RoomMaker>,
+}
+
+impl Undo<'_> {
+    /// Logs the compensation, and changes the leaf.
+    fn step<C: Environment>(&mut self, tree: &Tree, ctx: &mut C) -> Step<()> {
+        let UndoOf { key, action, .. } = self.of;
         loop {
-            ctx.reserve(undo.key.len() + self.limits.record_len_max + OP_OVERHEAD)?;
-            let mut leaf: ExclusivePage<'_> = self.leaf(undo.key, &mut hint, &mut None)?;
+            if let Some(room) = &mut self.room {
+                room.step(tree, ctx, &mut self.hint, key)?;
+                self.room = None;
+            }
+            reserve(ctx, key.len() + tree.limits.record_len_max + OP_OVERHEAD)?;
+            let mut leaf: ExclusivePage<'_> = tree.leaf(key, &mut self.hint, &mut None)?;
             let node = Node::new(&*leaf);
-            let Ok(slot) = node.find(undo.key) else {
-                return Err(self.misplaced(leaf.id(), "the record to undo is gone".into()));
+            let Ok(slot) = node.find(key) else {
+                return Err(tree.misplaced(leaf.id(), "the record to undo is gone".into()).into());
             };
-            let restore = match undo.action {
+            let restore = match action {
                 UndoAction::Remove => Restore::Hide,
                 UndoAction::RestoreDelta { offset, old } => Restore::Patch { offset, bytes: old },
                 UndoAction::RestoreValue { old: value, overflow }
@@ -60,26 +62,44 @@ impl Tree {
             if let Restore::Value { value, .. } = restore
                 && !node.fits_value(slot, value.len())
             {
-                drop(leaf);
-                self.make_room(ctx, &mut hint, undo.key, value.len())?;
+                self.room = Some(RoomMaker::new(value.len()));
                 continue;
             }
-            let op = CompensationOp { page: leaf.id(), tree: self.id, slot, restore };
+            let op = CompensationOp { page: leaf.id(), tree: tree.id, slot, restore };
             let mut scratch = Scratch::borrow();
             op.encode(&mut scratch.body);
-            op::perform(ctx, Context::log_compensation, &scratch.body, &mut [&mut leaf])?;
+            op::perform(ctx, Journal::log_compensation, &scratch.body, &mut [&mut leaf])?;
             if restore == Restore::Hide {
-                self.note_ghost(ctx, Node::new(&*leaf));
+                tree.note_ghost(ctx, Node::new(&*leaf));
             }
-            break;
+            return Ok(());
         }
+    }
+}
+
+impl Tree {
+    /// Undoes the user operation whose log body is `body`, logging a compensation. If the operation
+    /// brought in an overflow chain, no record leads to the chain then
+    /// ([`Upkeep::note_unlinked`](crate::Upkeep::note_unlinked)).
+    ///
+    /// # Errors
+    /// `Corrupt` if the body is no user operation of this tree, `CorruptPage` if the record is
+    /// gone, and what the pool and the log return.
+    pub fn undo<C: Environment + Wait>(&self, ctx: &mut C, body: &[u8]) -> Result<()> {
+        let Op::User(user) = Op::decode(body)? else {
+            return Err(Error::corrupt("log record", "undo of what is no user operation"));
+        };
+        let of = user.undo();
+        if of.tree != self.id {
+            return Err(Error::corrupt("log record", "undo in another tree"));
+        }
+        let mut undo = Undo { of, hint: LeafHint::at(of.page), room: None };
+        drive(&self.pool, ctx, |ctx| undo.step(self, ctx))?;
         // Last: until the compensation is in the log, the record leads to the chain.
-        match user.gained_overflow() {
-            Some(reference) => {
-                let chain = OverflowRef::of_record(reference)?;
-                overflow::free(ctx, &self.pool, &self.space, self.id, chain)
-            }
-            None => Ok(()),
+        if let Some(reference) = user.gained_overflow() {
+            let chain = OverflowRef::of_record(reference)?;
+            ctx.note_unlinked(Some((self.id, chain.to_bytes())));
         }
+        Ok(())
     }
 }

@@ -9,13 +9,14 @@
 //!    owner relies on a gap lock only after a request under the leaf's latch (a lock that a wait
 //!    has granted is requested again there), so none can begin to do so between the check and the
 //!    insert. The new key now covers the upper part of the gap, so its tag is raised to that of the
-//!    gap.
+//!    gap. (A key that is the leaf's low fence counts as present: it is a boundary already and
+//!    falls into no gap, so its own lock suffices.)
 //! 3. *Undo leaves a ghost.* An inserted key stays as a ghost when its insert is undone; only
 //!    `reclaim` removes ghosts.
 //! 4. *Paid first.* Log space is reserved and room in the page is found before the record is
 //!    logged: once the record is in the log, nothing can fail.
 //! 5. *No I/O for overflow pages under the latch.* Overflow chains are written before the leaf is
-//!    latched, and old ones are freed after commit ([`Context::defer_free`]).
+//!    latched, and old ones are freed after commit ([`Upkeep::defer_free`](crate::Upkeep)).
 //!
 //! Algorithm
 //! : "Efficient Locking for Databases", algorithm 1, with updates and deletes after its pattern.
@@ -33,26 +34,22 @@ mod delete;
 mod store;
 
 use clearway_base::Result;
-use clearway_lock::{LockId, Outcome, Part, RangeMode};
+use clearway_lock::{Outcome, Part, RangeMode};
 use clearway_pool::ExclusivePage;
 
 use crate::locking::LockWaitState;
+use crate::need::Step;
 use crate::node::Node;
 use crate::scratch::Scratch;
-use crate::{Context, LeafHint, Tree, op};
+use crate::{Environment, Journal, LeafHint, Locks, Tree, Wait, op};
 use store::Goal;
 
 /// Bytes a user operation logs beside key and values: code, page, tree, slot, lengths and flags are
 /// at most 24; the rest is for the log's own header, whose size the tree need not know.
 pub(crate) const OP_OVERHEAD: usize = 128;
 
-/// The result of the locking protocol, under the latch.
-enum LockVerdict {
-    /// Locked: the key's slot, or the slot where it would be.
-    Locked(Result<usize, usize>),
-    /// Denied: release the latch and wait for this lock.
-    Denied(LockId, RangeMode),
-}
+/// The slot of a key that is locked, or the slot where it would be.
+type LockedSlot = std::result::Result<usize, usize>;
 
 /// The purpose for which an operation locks an absent key.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,7 +66,7 @@ impl Tree {
     /// # Errors
     /// `DuplicateKey` if the key is present (the transaction then holds the key's exclusive lock);
     /// `KeyTooLarge`, `ValueTooLarge`; the errors of waiting, logging and reading a page.
-    pub fn insert<C: Context>(
+    pub fn insert<C: Environment + Wait>(
         &self,
         ctx: &mut C,
         hint: &mut LeafHint,
@@ -83,7 +80,7 @@ impl Tree {
     ///
     /// # Errors
     /// Those of [`insert`](Tree::insert) except `DuplicateKey`.
-    pub fn put<C: Context>(
+    pub fn put<C: Environment + Wait>(
         &self,
         ctx: &mut C,
         hint: &mut LeafHint,
@@ -98,7 +95,7 @@ impl Tree {
     /// # Errors
     /// `NotFound` if the key is absent (the transaction then holds a lock under which it stays
     /// absent); otherwise as for [`insert`](Tree::insert).
-    pub fn update<C: Context>(
+    pub fn update<C: Environment + Wait>(
         &self,
         ctx: &mut C,
         hint: &mut LeafHint,
@@ -111,7 +108,7 @@ impl Tree {
     /// Requests the locks that a write of `key` needs, under the exclusive latch of its leaf.
     /// `known` is the key's slot, if the leaf hint has it.
     #[inline]
-    fn lock_for_write<C: Context>(
+    fn lock_for_write<C: Locks>(
         &self,
         ctx: &mut C,
         node: Node<'_, [u8]>,
@@ -119,7 +116,7 @@ impl Tree {
         known: Option<usize>,
         absent: Absent,
         waited: &mut LockWaitState,
-    ) -> LockVerdict {
+    ) -> Step<LockedSlot> {
         let found = known.map_or_else(|| node.find(key), Ok);
         match found {
             Err(slot) if slot > 0 || node.low_fence() != key => {
@@ -129,17 +126,16 @@ impl Tree {
             _ => {
                 let id = self.lock_of(key);
                 if ctx.request(id, RangeMode::XN) == Outcome::Denied {
-                    self.note_key(waited, key);
-                    return LockVerdict::Denied(id, RangeMode::XN);
+                    return Err(waited.lacks(ctx, id, RangeMode::XN, self.name_of(key)));
                 }
                 waited.keep_only(ctx, id);
-                LockVerdict::Locked(found)
+                Ok(found)
             }
         }
     }
 
     /// As `lock_for_write`, for a key that is absent and whose record would be at `slot`.
-    fn lock_absent<C: Context>(
+    fn lock_absent<C: Locks>(
         &self,
         ctx: &mut C,
         node: Node<'_, [u8]>,
@@ -147,15 +143,15 @@ impl Tree {
         slot: usize,
         absent: Absent,
         waited: &mut LockWaitState,
-    ) -> LockVerdict {
+    ) -> Step<LockedSlot> {
         let before = self.lock_before(node, slot);
         if absent == Absent::Read {
             if ctx.request(before, RangeMode::NS) == Outcome::Denied {
-                self.note_before(waited, node, slot);
-                return LockVerdict::Denied(before, RangeMode::NS);
+                let name = self.name_before(node, slot);
+                return Err(waited.lacks(ctx, before, RangeMode::NS, name));
             }
             waited.keep_only(ctx, before);
-            return LockVerdict::Locked(Err(slot));
+            return Ok(Err(slot));
         }
         // Only check that no other owner holds or awaits the gap. No lock is kept: to rely on a
         // lock of the gap, an owner must request it under the leaf's latch, which this thread holds
@@ -165,30 +161,29 @@ impl Tree {
         if ctx.check(before, RangeMode::NX) == Outcome::Denied && !ctx.holds(before, RangeMode::NX)
         {
             waited.keep_both(ctx, self.lock_of(key));
-            self.note_before(waited, node, slot);
-            return LockVerdict::Denied(before, RangeMode::NX);
+            let name = self.name_before(node, slot);
+            return Err(waited.lacks(ctx, before, RangeMode::NX, name));
         }
         let (id, gap) = (self.lock_of(key), waited.own_gap(ctx, before));
         let mode = RangeMode::new(Part::X, gap);
         if ctx.request(id, mode) == Outcome::Denied {
             waited.keep_both(ctx, before);
-            self.note_key(waited, key);
-            return LockVerdict::Denied(id, mode);
+            return Err(waited.lacks(ctx, id, mode, self.name_of(key)));
         }
         ctx.pass_tag(before, id);
-        // A lock on `before` that was obtained by waiting is kept until the record is inserted;
-        // `store` then releases it.
+        // A lock on `before` that was obtained by waiting is kept until the record is inserted, or
+        // until the overflow chain is to be written; the store then releases it.
         waited.keep(id);
-        LockVerdict::Locked(Err(slot))
+        Ok(Err(slot))
     }
 
     /// Logs and makes a change of content in a latched leaf.
     #[inline]
-    fn perform_user<C: Context>(
+    fn perform_user<C: Journal>(
         ctx: &mut C,
         leaf: &mut ExclusivePage<'_>,
         scratch: &Scratch,
     ) -> Result<()> {
-        op::perform(ctx, Context::log_user, &scratch.body, &mut [leaf]).map(drop)
+        op::perform(ctx, Journal::log_user, &scratch.body, &mut [leaf]).map(drop)
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use clearway_base::{Error, TreeId};
 use clearway_lock::{LockId, Outcome, RangeMode as M, WaitLimit};
 use clearway_testkit::Random;
-use clearway_tree::{Context, Direction, LeafHint, ReadIntent, Tree};
+use clearway_tree::{Direction, LeafHint, Locks, ReadIntent, Tree};
 use double::{Database, Txn, would_block};
 
 const TREE: u32 = 7;

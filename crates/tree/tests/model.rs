@@ -9,7 +9,7 @@ use std::ops::Bound;
 use clearway_base::Error;
 use clearway_testkit::Random;
 use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
-use double::{Database, Txn};
+use double::{Database, Needs, Txn};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -19,9 +19,18 @@ struct Run {
     keys: u64,
     /// Whether the tree is to shrink for the time being.
     shrinking: bool,
+    /// Whether requests for locks and log space are denied at random.
+    denies: bool,
+    /// The needs that all transactions together have met.
+    needs: Needs,
 }
 
 impl Run {
+    fn new(seed: u64, keys: u64) -> Run {
+        let (random, hint) = (Random::new(seed), LeafHint::default());
+        Run { random, hint, keys, shrinking: false, denies: false, needs: Needs::default() }
+    }
+
     /// Keys with long common prefixes, some of them prefixes of others.
     fn key(&mut self) -> Vec<u8> {
         let n = self.random.below(self.keys);
@@ -119,6 +128,8 @@ impl Run {
         let mut cursor = tree.cursor(all.0, all.1, direction, ReadIntent::Read);
         if self.random.below(4) == 0 {
             cursor.skip_locked();
+            // It would pass over what is denied.
+            txn.denials = None;
         }
         let mut at: Option<Vec<u8>> = None;
         loop {
@@ -155,6 +166,7 @@ impl Run {
     fn transaction(&mut self, db: &Database, tree: &Tree, committed: &mut Model) {
         let (mut txn, mut model) = (db.begin(), committed.clone());
         txn.latches_are_checked = self.random.below(20) == 0;
+        txn.denials = self.denies.then(|| Random::new(self.random.next_u64()));
         let mut savepoint = (0, model.clone());
         for _ in 0..1 + self.random.below(12) {
             match self.random.below(17) {
@@ -169,6 +181,8 @@ impl Run {
                 }
             }
         }
+        self.needs.locks += txn.needs.locks;
+        self.needs.log_space += txn.needs.log_space;
         if self.random.below(4) == 0 {
             txn.rollback(tree);
         } else {
@@ -203,11 +217,19 @@ fn empty(db: &Database, tree: &Tree, records: &[(Vec<u8>, Vec<u8>)]) {
 }
 
 fn run(seed: u64, node_bytes: usize, keys: u64, transactions: u64) {
+    run_in(Database::new(), false, (seed, node_bytes, keys, transactions));
+}
+
+/// Returns the needs that were met.
+fn run_in(
+    db: Database,
+    denies: bool,
+    (seed, node_bytes, keys, transactions): (u64, usize, u64, u64),
+) -> Needs {
     println!("seed {seed}");
-    let db = Database::new();
     let tree = db.tree(7, node_bytes);
-    let mut run =
-        Run { random: Random::new(seed), hint: LeafHint::default(), keys, shrinking: false };
+    let mut run = Run::new(seed, keys);
+    run.denies = denies;
     let mut model = Model::new();
     for n in 0..transactions {
         run.shrinking = n % 200 >= 120;
@@ -226,6 +248,7 @@ fn run(seed: u64, node_bytes: usize, keys: u64, transactions: u64) {
     // Nothing is left when the tree is destroyed.
     tree.destroy(&mut db.begin()).unwrap();
     assert_eq!(db.space.allocated_count().unwrap(), 1);
+    run.needs
 }
 
 #[test]
@@ -243,12 +266,21 @@ fn random_operations_agree_with_a_map_in_larger_nodes() {
 }
 
 #[test]
+fn random_operations_agree_with_a_map_whatever_they_need() {
+    let db = Database::small();
+    let pool = db.pool.clone();
+    let needs = run_in(db, true, (0x02F6_E2B1, 256, 900, 600));
+    assert!(needs.locks > 1_000 && needs.log_space > 1_000, "{needs:?}");
+    let stats = pool.stats();
+    assert!(stats.reads > 1_000 && stats.evictions > 1_000, "{stats:?}");
+}
+
+#[test]
 fn every_prefix_of_the_log_is_a_sound_tree() {
     let db = Database::new();
     let tree = db.tree(7, 256);
     let start = db.log.len();
-    let mut run =
-        Run { random: Random::new(99), hint: LeafHint::default(), keys: 100, shrinking: false };
+    let mut run = Run::new(99, 100);
     let mut model = Model::new();
     for _ in 0..30 {
         run.transaction(&db, &tree, &mut model);

@@ -32,9 +32,9 @@ pub(crate) struct DeferredDeallocations {
 }
 
 impl DeferredDeallocations {
-    /// By how many log bytes the frees make a commit longer at most: the entries, and, beyond the
-    /// one record that ends every transaction, a header for each further one of `FREES`, `COMMIT`
-    /// and `END`.
+    /// The most log bytes that the frees add to a commit: the entries, and a header for each record
+    /// needed besides the one that ends every transaction (the `FREES` records, and `END` after
+    /// `COMMIT`).
     pub(crate) fn log_bytes(&self) -> u64 {
         if self.is_empty() {
             return 0;
@@ -49,7 +49,7 @@ impl DeferredDeallocations {
         self.ends.is_empty()
     }
 
-    /// Defers a free for the change that will be the `change`-th of the undo list.
+    /// Defers a free for the change at position `change` of the undo list.
     pub(crate) fn push(&mut self, change: usize, tree: TreeId, reference: &[u8]) {
         self.bytes.extend_from_slice(&tree.0.to_le_bytes());
         self.bytes.push(reference.len() as u8);
@@ -57,7 +57,7 @@ impl DeferredDeallocations {
         self.ends.push((change, self.bytes.len()));
     }
 
-    /// The changes from the `keep`-th on were undone: their values are wanted again.
+    /// The changes from position `keep` on are about to be undone: their values are wanted again.
     pub(crate) fn forget_from(&mut self, keep: usize) {
         while self.ends.last().is_some_and(|(change, _)| *change >= keep) {
             self.ends.pop();

@@ -5,7 +5,7 @@
 //!   │                     │
 //!   │ tables, checkpoint, │ get, put, insert, update, delete, cursor, savepoint
 //!   │ backup, verify      ▼
-//!   │              TransactionState ── implements ──► clearway_tree::Context
+//!   │              TransactionState ── implements ──► clearway_tree::Environment
 //!   ▼                     │
 //!  Core ◄─────────────────┘  log, locks, pool, space map, transaction table, superblock
 //! ```
@@ -18,7 +18,7 @@
 //! | --- | --- |
 //! | `engine`, `core` | the interface of an engine; the state that all parts share |
 //! | `transaction` | a transaction as its user sees it |
-//! | `transaction_state` | its locks, undo list and log space; the tree's `Context` |
+//! | `transaction_state` | its locks, undo list and log space; the tree's `Environment` |
 //! | `transaction_table` | the running transactions, as other threads may see them |
 //! | `kinds` | types of transactions |
 //! | `contention` | counts of lock waits by table and type, hot keys, the last deadlocks |

@@ -4,7 +4,7 @@
 //! | --- | --- | --- | --- |
 //! | `USER` | writer | its previous change not yet undone | the tree's |
 //! | `SYSTEM` | none | none | the tree's |
-//! | `SYSTEM` | writer | number | a step of its deferred free of that number, from 1 |
+//! | `SYSTEM` | writer | number | a step of the deferred free that `prev` numbers, from 1 |
 //! | `COMPENSATION` | writer | undo-next: the change to undo after this one | the tree's |
 //! | `FREES` | writer | its previous `FREES` | deferred frees that do not fit into `COMMIT` |
 //! | `COMMIT` | writer | its last `FREES` | deferred frees |
@@ -43,7 +43,7 @@ pub(crate) fn is_change(kind: u8) -> bool {
 
 /// What a running transaction would need if the engine stopped now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Need {
+pub(crate) enum RecoveryWork {
     /// Undo, from the `USER` record at this LSN backwards.
     Undo(Lsn),
     /// It committed; of its deferred frees, listed by its `COMMIT` record, some may not be done.
@@ -55,19 +55,19 @@ pub(crate) enum Need {
     },
 }
 
-impl Need {
+impl RecoveryWork {
     /// Two words: what was begun plus one (0 for an undo), and the LSN.
     fn encode(self) -> [u64; 2] {
         match self {
-            Need::Undo(lsn) => [0, lsn.0],
-            Need::Frees { commit, begun } => [begun + 1, commit.0],
+            RecoveryWork::Undo(lsn) => [0, lsn.0],
+            RecoveryWork::Frees { commit, begun } => [begun + 1, commit.0],
         }
     }
 
-    fn decode([begun, lsn]: [u64; 2]) -> Need {
+    fn decode([begun, lsn]: [u64; 2]) -> RecoveryWork {
         match begun.checked_sub(1) {
-            None => Need::Undo(Lsn(lsn)),
-            Some(begun) => Need::Frees { commit: Lsn(lsn), begun },
+            None => RecoveryWork::Undo(Lsn(lsn)),
+            Some(begun) => RecoveryWork::Frees { commit: Lsn(lsn), begun },
         }
     }
 }
@@ -80,7 +80,7 @@ pub(crate) struct ActiveEntry {
     /// At or before its first record.
     pub(crate) first: Lsn,
     /// What recovery owes it.
-    pub(crate) need: Need,
+    pub(crate) need: RecoveryWork,
 }
 
 fn long(bytes: &[u8]) -> u64 {
@@ -111,7 +111,7 @@ pub(crate) fn decode_active(body: &[u8], begin: Lsn) -> Option<Vec<ActiveEntry>>
     let entry = |bytes: &[u8]| ActiveEntry {
         txn: TxnId(long(&bytes[..8])),
         first: Lsn(long(&bytes[8..16])),
-        need: Need::decode([long(&bytes[16..24]), long(&bytes[24..32])]),
+        need: RecoveryWork::decode([long(&bytes[16..24]), long(&bytes[24..32])]),
     };
     Some(entries.chunks_exact(ENTRY_BYTES).map(entry).collect())
 }
@@ -132,11 +132,11 @@ mod tests {
     #[test]
     fn active_entries_survive_encoding() {
         let entries = [
-            ActiveEntry { txn: TxnId(7), first: Lsn(512), need: Need::Undo(Lsn(1000)) },
+            ActiveEntry { txn: TxnId(7), first: Lsn(512), need: RecoveryWork::Undo(Lsn(1000)) },
             ActiveEntry {
                 txn: TxnId(8),
                 first: Lsn(600),
-                need: Need::Frees { commit: Lsn(2000), begun: 3 },
+                need: RecoveryWork::Frees { commit: Lsn(2000), begun: 3 },
             },
         ];
         let body = encode_active(Lsn(900), &entries);

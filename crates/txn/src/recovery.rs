@@ -50,7 +50,7 @@ use crate::{
     deferred::DeferredDeallocations,
     finish,
     read_ahead::RecordBatch,
-    record::{self, ActiveEntry, Need},
+    record::{self, ActiveEntry, RecoveryWork},
     superblock::{Superblock, VERSION_1},
     transaction_state::TransactionState,
 };
@@ -195,11 +195,17 @@ impl Analysis {
     fn note(&mut self, record: &RecordView<'_>) {
         let start = record.span.start;
         match record.kind {
-            record::USER => self.note_pending(record.txn, start, Need::Undo(start)),
-            record::COMPENSATION => self.note_pending(record.txn, start, Need::Undo(record.prev)),
+            record::USER => self.note_pending(record.txn, start, RecoveryWork::Undo(start)),
+            record::COMPENSATION => {
+                self.note_pending(record.txn, start, RecoveryWork::Undo(record.prev))
+            }
             record::COMMIT if record.body.is_empty() => self.end(record.txn),
             record::COMMIT => {
-                self.note_pending(record.txn, start, Need::Frees { commit: start, begun: 0 });
+                self.note_pending(
+                    record.txn,
+                    start,
+                    RecoveryWork::Frees { commit: start, begun: 0 },
+                );
             }
             record::SYSTEM if record.txn != TxnId::NONE => self.begun(record, start),
             record::END => self.end(record.txn),
@@ -212,7 +218,7 @@ impl Analysis {
         }
     }
 
-    fn note_pending(&mut self, txn: TxnId, start: Lsn, need: Need) {
+    fn note_pending(&mut self, txn: TxnId, start: Lsn, need: RecoveryWork) {
         let entry = self.unfinished.entry(txn).or_insert(ActiveEntry { txn, first: start, need });
         entry.need = need;
     }
@@ -220,14 +226,14 @@ impl Analysis {
     /// A step of a deferred free; its number is in `prev`.
     fn begun(&mut self, record: &RecordView<'_>, start: Lsn) {
         let txn = record.txn;
-        let need = Need::Frees { commit: Lsn::ZERO, begun: 0 };
+        let need = RecoveryWork::Frees { commit: Lsn::ZERO, begun: 0 };
         let entry = self.unfinished.entry(txn).or_insert(ActiveEntry { txn, first: start, need });
         // The commit record may stand before the checkpoint; then the list will name it.
         let commit = match entry.need {
-            Need::Frees { commit, .. } => commit,
-            Need::Undo(_) => Lsn::ZERO,
+            RecoveryWork::Frees { commit, .. } => commit,
+            RecoveryWork::Undo(_) => Lsn::ZERO,
         };
-        entry.need = Need::Frees { commit, begun: record.prev.0 };
+        entry.need = RecoveryWork::Frees { commit, begun: record.prev.0 };
     }
 
     fn end(&mut self, txn: TxnId) {
@@ -246,8 +252,8 @@ impl Analysis {
             let entry = self.unfinished.entry(listed.txn).or_insert(listed);
             entry.first = entry.first.min(listed.first);
             if let (
-                Need::Frees { commit: commit @ Lsn::ZERO, begun },
-                Need::Frees { commit: c, begun: b },
+                RecoveryWork::Frees { commit: commit @ Lsn::ZERO, begun },
+                RecoveryWork::Frees { commit: c, begun: b },
             ) = (&mut entry.need, listed.need)
             {
                 *commit = c;
@@ -275,7 +281,7 @@ pub(crate) fn adopt(core: &Arc<Core>, unfinished: &[ActiveEntry]) -> Result<Lose
     let mut reader = core.log.reader(core.superblock.get().retention_lsn)?;
     for entry in unfinished {
         match entry.need {
-            Need::Undo(Lsn::ZERO) => {
+            RecoveryWork::Undo(Lsn::ZERO) => {
                 losers.undone.push(TransactionState::resume(
                     core,
                     entry.txn,
@@ -283,12 +289,12 @@ pub(crate) fn adopt(core: &Arc<Core>, unfinished: &[ActiveEntry]) -> Result<Lose
                     Lsn::ZERO,
                 )?);
             }
-            Need::Undo(head) => {
+            RecoveryWork::Undo(head) => {
                 losers
                     .undo
                     .insert(head, TransactionState::resume(core, entry.txn, entry.first, head)?);
             }
-            Need::Frees { commit, begun } => {
+            RecoveryWork::Frees { commit, begun } => {
                 let frees = read_frees(&mut reader, entry.txn, commit)?;
                 let mut state = TransactionState::resume(core, entry.txn, entry.first, commit)?;
                 state.resume_frees(commit, begun, frees);

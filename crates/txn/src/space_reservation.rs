@@ -63,6 +63,9 @@ pub(crate) struct SpaceReservation {
     /// True if a part of `held` may lie beyond the log's capacity (TXN-SPACE-3). Nothing is then
     /// kept for the next transaction.
     has_gone_beyond: bool,
+    /// If log and disk are full and an undo makes do with less than it wants: what it wants, and
+    /// `held` then.
+    made_do: Option<(i64, i64)>,
 }
 
 impl SpaceReservation {
@@ -70,6 +73,29 @@ impl SpaceReservation {
     #[inline]
     fn wanted(&self, bytes: u64) -> i64 {
         (self.for_undo + self.frees + END_BYTES + OPERATION_SLACK + bytes) as i64
+    }
+
+    /// Makes room for an operation of `bytes`, its undo included, if the log has it at once.
+    #[inline]
+    pub(crate) fn try_reserve(&mut self, core: &Core, bytes: u64) -> bool {
+        let wanted = self.wanted(bytes);
+        self.held >= wanted || self.try_fetch(core, wanted)
+    }
+
+    #[cold]
+    fn try_fetch(&mut self, core: &Core, wanted: i64) -> bool {
+        let missing = (wanted - self.held) as u64;
+        let log = &core.log;
+        let is_shared_out = missing < CHUNK_BYTES && log.capacity_bytes() >= SMALL_LOG_BYTES;
+        let reserved = if is_shared_out && log.reserve_prepared_space(CHUNK_BYTES) {
+            CHUNK_BYTES
+        } else if log.reserve_prepared_space(missing) {
+            missing
+        } else {
+            return false;
+        };
+        self.held += reserved as i64;
+        true
     }
 
     /// Makes room for an operation of `bytes` of the transaction in slot `index`, its undo
@@ -97,6 +123,21 @@ impl SpaceReservation {
         Ok(())
     }
 
+    /// Makes room for an undo and its restructuring, if the reservation, the engine's reserve and
+    /// the log have it at once.
+    pub(crate) fn try_reserve_undo(&mut self, core: &Core, bytes: u64) -> bool {
+        let wanted = self.wanted(bytes);
+        if self.held >= wanted || self.made_do == Some((wanted, self.held)) {
+            return true;
+        }
+        self.held += core.reserve.take((wanted - self.held) as u64) as i64;
+        let missing = wanted - self.held;
+        if missing > 0 && core.log.reserve_prepared_space(missing as u64) {
+            self.held = wanted;
+        }
+        self.held >= wanted
+    }
+
     /// Makes room for an undo and its restructuring. Waits only if log and disk are full and not
     /// even the compensations are paid for.
     pub(crate) fn reserve_undo(&mut self, core: &Core, index: u32, bytes: u64) -> Result<()> {
@@ -117,7 +158,9 @@ impl SpaceReservation {
                 Ok(())
             }
             Err(Error::DiskFull { .. } | Error::NoFileDescriptor { .. }) => {
-                self.make_do(core, index)
+                self.make_do(core, index)?;
+                self.made_do = Some((wanted, self.held));
+                Ok(())
             }
             Err(error) => Err(error),
         }

@@ -1,22 +1,22 @@
 //! The private half of a transaction: its locks, undo list, log space reservation and table hints.
 //!
-//! [`TransactionState`] implements the tree's [`Context`](clearway_tree::Context): what the tree
-//! requests under its latches goes directly to the lock table and to the log. It also runs work
-//! that belongs to no user (ghost reclaim, the catalogue, the losers that recovery undoes). Such
-//! work differs in what it logs, may use the transaction slots that are reserved for the engine,
-//! and takes no locks while recovery runs it.
+//! [`TransactionState`] implements the tree's [`Environment`](clearway_tree::Environment): what an
+//! operation requests under its latches goes directly to the lock table and to the log. It also
+//! runs work that belongs to no user (ghost reclaim, the catalogue, the losers that recovery
+//! undoes). Such work differs in what it logs, may use the transaction slots that are reserved for
+//! the engine, and takes no locks while recovery runs it.
 //!
 //! Invariants:
 //! - TXN-1. `undo` obeys UNDO-1. Until the transaction commits, the `word` of its
 //!   `TransactionEntry`, which other threads may read, names exactly the head of `undo` as the
 //!   change at which recovery would begin the undo (TXN-TABLE-3, TXN-TABLE-4).
-//! - TXN-2. No log space is reserved and no lock is awaited under a latch: of the calls that the
-//!   tree makes, only `reserve` waits for log space and only `wait` waits for a lock, and the tree
-//!   makes both with no latch held. A `log_*` call may wait under a latch, but only for room in the
-//!   log's ring. The flush that makes the room needs no lock, no page latch and no log space that a
-//!   transaction could reserve. Besides the disk it waits only for threads that fill their part of
-//!   the ring, which wait for nothing meanwhile. If the flush fails, the call fails too. (Images
-//!   for the redo check take log space that is free, or are left out.)
+//! - TXN-2. No log space and no lock is awaited under a latch: what an operation would have to wait
+//!   for, it returns as a need, and its driver calls [`Wait`](clearway_tree::Wait) with no latch
+//!   held. A `log_*` call may wait under a latch, but only for room in the log's ring. The flush
+//!   that makes the room needs no lock, no page latch and no log space that a transaction could
+//!   reserve. Besides the disk it waits only for threads that fill their part of the ring, which
+//!   wait for nothing meanwhile. If the flush fails, the call fails too. (Images for the redo check
+//!   take log space that is free, or are left out.)
 //! - TXN-3. Exactly one compensation is logged for each undone change; logging it removes the
 //!   change from the undo list.
 //! - TXN-4. A state holds a reference to the engine's core, also while it is in a free list (there
@@ -32,7 +32,7 @@
 //!   descendant tags, and no commit of another transaction can raise these while the absolute lock
 //!   is held.
 
-mod context;
+mod capabilities;
 mod deallocation;
 mod escalation;
 mod retry;
@@ -42,13 +42,13 @@ mod waiting;
 use std::{cell::Cell, sync::Arc};
 
 use clearway_base::{
-    Error, Lsn, LsnSpan, Result, TreeId, TxnId,
+    Error, Lsn, LsnSpan, PageId, Result, TreeId, TxnId,
     failpoint::{self, Failpoint},
 };
 use clearway_lock::{IntentMode, LockId, LockOwner, Outcome, RangeMode, ResourceId, WaitLimit};
 use clearway_log::Record;
 use clearway_sync::invariant;
-use clearway_tree::LeafHint;
+use clearway_tree::{LeafHint, Tree};
 
 use deallocation::Deallocation;
 pub use retry::RetryContext;
@@ -116,6 +116,9 @@ pub(crate) struct TransactionState {
     pub(crate) reported: Vec<Report>,
     /// Values to free once the transaction has committed.
     pub(crate) frees: DeferredDeallocations,
+    /// The overflow chain to which no record leads, left by an operation that has failed or undone
+    /// a change.
+    unlinked: Option<(TreeId, [u8; 16])>,
     /// The progress of the deferred deallocations, from the commit record to the END record.
     freeing: Option<Deallocation>,
     /// True if recovery runs this transaction: a loser (a transaction that was active at the
@@ -217,6 +220,7 @@ impl TransactionState {
             savepoint_serial: 0,
             reported: Vec::new(),
             frees: DeferredDeallocations::default(),
+            unlinked: None,
             freeing: None,
             recovering: false,
             met_held_ghost: Cell::new(false),
@@ -385,6 +389,11 @@ impl TransactionState {
         let held = self.owner.held();
         let result = operation(self, &mut hint);
         self.tables[at].note(hint);
+        if self.unlinked.is_some() {
+            // If this fails as well, the pages stay allocated and unreachable, which `verify`
+            // reports; the operation's error is the one to return.
+            let _ = self.free_unlinked();
+        }
         if self.core.options.escalate_after.is_some() {
             self.count_locks(at, held);
         }
@@ -425,7 +434,24 @@ impl TransactionState {
         let tree = core.tree_of(body)?;
         let used = self.tables.iter().find(|used| used.tree == tree.id());
         self.cover = used.map_or(RangeMode::NN, |used| used.cover); // TXN-6
-        tree.undo(self, body)
+        tree.undo(self, body)?;
+        self.free_unlinked()
+    }
+
+    /// Frees the overflow chain to which no record leads, if there is one.
+    #[cold]
+    fn free_unlinked(&mut self) -> Result<()> {
+        let Some((tree, chain)) = self.unlinked.take() else { return Ok(()) };
+        self.tree_by_id(tree).free_value(self, &chain)
+    }
+
+    /// Returns a handle of a tree with which to free values. No record leads to these values any
+    /// more, so the tree's id is enough and no root is needed, even if the table has been dropped
+    /// meanwhile.
+    fn tree_by_id(&self, tree: TreeId) -> Tree {
+        let core = &self.core;
+        let (pool, space) = (core.pool.clone(), core.space.clone());
+        Tree::open(pool, space, tree, PageId::NONE, core.tree_config())
     }
 
     /// Returns true if the reservation pays for the whole rollback. The reservation of a loser was

@@ -54,7 +54,7 @@ use clearway_sync::{
 
 use crate::{
     kinds::Kind,
-    record::{ActiveEntry, Need},
+    record::{ActiveEntry, RecoveryWork},
     transaction_state::TransactionState,
 };
 
@@ -188,8 +188,8 @@ impl TransactionEntry {
             if word & BUSY == 0 && again == word && self.id.load(Ordering::Acquire) == id {
                 let lsn = Lsn(word >> LSN_SHIFT);
                 let need = match word & FREES {
-                    0 => Need::Undo(lsn),
-                    _ => Need::Frees { commit: lsn, begun },
+                    0 => RecoveryWork::Undo(lsn),
+                    _ => RecoveryWork::Frees { commit: lsn, begun },
                 };
                 let entry = ActiveEntry { txn: TxnId(id), first: Lsn(first), need };
                 return (word != 0).then_some(entry);
@@ -414,9 +414,9 @@ mod tests {
         entry.busy();
         entry.set_undo_next(Lsn(600));
         let active = table.snapshot()[0];
-        assert_eq!((active.first, active.need), (Lsn(512), Need::Undo(Lsn(600))));
+        assert_eq!((active.first, active.need), (Lsn(512), RecoveryWork::Undo(Lsn(600))));
         entry.set_deallocations(Lsn(700), 2);
-        assert_eq!(table.snapshot()[0].need, Need::Frees { commit: Lsn(700), begun: 2 });
+        assert_eq!(table.snapshot()[0].need, RecoveryWork::Frees { commit: Lsn(700), begun: 2 });
         assert_eq!(table.oldest_first(), Some(Lsn(512)));
         entry.finish();
         assert!(table.snapshot().is_empty());
@@ -436,7 +436,7 @@ mod tests {
             clearway_sync::thread::sleep(std::time::Duration::from_millis(20));
             assert!(!reader.is_finished());
             entry.set_undo_next(Lsn(640));
-            assert_eq!(reader.join().unwrap()[0].need, Need::Undo(Lsn(640)));
+            assert_eq!(reader.join().unwrap()[0].need, RecoveryWork::Undo(Lsn(640)));
         });
     }
 

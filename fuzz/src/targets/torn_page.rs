@@ -15,7 +15,10 @@ use clearway_base::{KeyName, Lsn, LsnSpan, PAGE_SIZE, PageId, Result, TreeId};
 use clearway_disk::MemoryDisk;
 use clearway_lock::{LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode, WaitLimit};
 use clearway_pool::{Pool, PoolOptions};
-use clearway_tree::{Context, Cursor, Direction, LeafHint, ReadIntent, SpaceMap, Tree, TreeConfig};
+use clearway_tree::{
+    Cursor, Direction, Journal, LeafHint, Locks, ReadIntent, SpaceMap, Tree, TreeConfig, Upkeep,
+    Wait,
+};
 
 use super::durable::Durable;
 use crate::{mutate::Mutator, target::Target};
@@ -52,15 +55,12 @@ impl Alone {
     }
 }
 
-impl Context for Alone {
+impl Locks for Alone {
     fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome {
         self.locks.try_acquire(&mut self.owner, id, mode)
     }
     fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome {
         self.locks.check(&mut self.owner, id, mode)
-    }
-    fn wait(&mut self, id: LockId, mode: RangeMode, _: &KeyName) -> Result<()> {
-        self.locks.acquire(&mut self.owner, id, mode, WaitLimit::NoWait)
     }
     fn release(&mut self, id: LockId) {
         self.locks.release(&mut self.owner, id);
@@ -68,18 +68,18 @@ impl Context for Alone {
     fn holds(&self, id: LockId, mode: RangeMode) -> bool {
         self.owner.holds(id, mode)
     }
-    fn ghost_is_free(&self, _: LockId) -> bool {
-        true
-    }
     fn inherit_tag(&mut self, _: LockId, _: LockId) -> bool {
         true
     }
     fn pass_tag(&mut self, _: LockId, _: LockId) {}
+}
+
+impl Journal for Alone {
     fn is_undoing(&self) -> bool {
         false
     }
-    fn reserve(&mut self, _: usize) -> Result<()> {
-        Ok(())
+    fn reserve(&mut self, _: usize) -> Outcome {
+        Outcome::Granted
     }
     fn log_user(&mut self, body: &[u8]) -> Result<LsnSpan> {
         Ok(self.span(body))
@@ -90,8 +90,24 @@ impl Context for Alone {
     fn log_compensation(&mut self, body: &[u8]) -> Result<LsnSpan> {
         Ok(self.span(body))
     }
+}
+
+impl Upkeep for Alone {
+    fn ghost_is_free(&self, _: LockId) -> bool {
+        true
+    }
     fn defer_free(&mut self, _: TreeId, _: &[u8]) {}
     fn defer_maintenance(&mut self, _: TreeId, _: &[u8]) {}
+    fn note_unlinked(&mut self, _: Option<(TreeId, [u8; 16])>) {}
+}
+
+impl Wait for Alone {
+    fn wait_for_lock(&mut self, id: LockId, mode: RangeMode, _: &KeyName) -> Result<()> {
+        self.locks.acquire(&mut self.owner, id, mode, WaitLimit::NoWait)
+    }
+    fn wait_for_log_space(&mut self, _: usize) -> Result<()> {
+        Ok(())
+    }
 }
 
 type Pages = Vec<(PageId, Vec<u8>)>;

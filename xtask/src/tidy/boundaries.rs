@@ -19,6 +19,31 @@ const PROGRAMS: &[&str] = &["cli", "check", "prove", "lab", "reorder"];
 const PRINTING: &[&str] = &["println!", "print!", "eprintln!", "eprint!"];
 /// Crates that may use them: their output is for the developer who runs the models.
 const PRINTING_CRATES: &[&str] = &["sync"];
+/// The folder whose operations do no I/O in their steps, and so ask the pool for resident pages
+/// only.
+const STEPS: &str = "crates/tree/src/";
+/// The methods of the pool that read a page in, or make the data file longer.
+const BLOCKING: &[&str] = &[
+    "pool.optimistic(",
+    "pool.shared(",
+    "pool.exclusive(",
+    "pool.try_exclusive(",
+    "pool.pin(",
+    "pool.format(",
+    "pool.try_format(",
+    "pool.ensure_len(",
+];
+/// Files in [`STEPS`] that run outside of steps: the driver, redo, `verify`, and what the engine's
+/// own threads do with whole trees and with the space map.
+const OUTSIDE_STEPS: &[&str] = &[
+    "crates/tree/src/need.rs",
+    "crates/tree/src/maintain.rs",
+    "crates/tree/src/space.rs",
+    "crates/tree/src/op/redo.rs",
+    "crates/tree/src/op/redo_check.rs",
+    "crates/tree/src/verify.rs",
+    "crates/tree/src/verify/level.rs",
+];
 /// Crates that may have `unsafe` code.
 const UNSAFE_CRATES: &[&str] = &["sync", "disk", "log", "pool"];
 /// Upper bound on the lines between a safety argument and its `unsafe`.
@@ -27,6 +52,7 @@ const SAFETY_LINES: usize = 3;
 pub(crate) fn check(source: &Source) -> Vec<Violation> {
     let mut found = check_unsafe(source);
     found.extend(check_printing(source));
+    found.extend(check_steps(source));
     let Some(name) = source.crate_name().filter(|name| !PROGRAMS.contains(name)) else {
         return found;
     };
@@ -67,6 +93,16 @@ fn check_printing(source: &Source) -> Vec<Violation> {
     let message = "this panics when the reader of the output is gone: use `clearway_console`";
     let report = |at| violation(&source.path, source.line_of(at), message);
     named.filter(|&at| !source.is_test(at)).map(report).collect()
+}
+
+fn check_steps(source: &Source) -> Vec<Violation> {
+    if !source.path.starts_with(STEPS) || OUTSIDE_STEPS.contains(&source.path.as_str()) {
+        return Vec::new();
+    }
+    let named = BLOCKING.iter().flat_map(|call| source.code.match_indices(call));
+    let message = "a step of an operation does no I/O: get pages from `resident`";
+    let report = |at| violation(&source.path, source.line_of(at), message);
+    named.map(|(at, _)| at).filter(|&at| !source.is_test(at)).map(report).collect()
 }
 
 fn check_unsafe(source: &Source) -> Vec<Violation> {
@@ -150,6 +186,17 @@ mod tests {
         assert!(lines("crates/clearway/examples/a.rs", text).is_empty());
         let ours = "fn f() {\n    clearway_console::say!(\"a\");\n}\n";
         assert!(lines("crates/lab/src/a.rs", ours).is_empty());
+    }
+
+    #[test]
+    fn steps_get_resident_pages_only() {
+        let text = "fn f() {\n    let leaf = self.pool.exclusive(page)?;\n}\n";
+        assert_eq!(lines("crates/tree/src/write/store.rs", text), [2]);
+        for path in OUTSIDE_STEPS.iter().chain(&["crates/tree/tests/a.rs", "crates/txn/src/a.rs"]) {
+            assert!(lines(path, text).is_empty(), "{path}");
+        }
+        let resident = "fn f() {\n    resident::exclusive(&self.pool, page)?;\n}\n";
+        assert!(lines("crates/tree/src/write/store.rs", resident).is_empty());
     }
 
     #[test]

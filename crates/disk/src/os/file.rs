@@ -18,7 +18,10 @@ use std::{
 };
 
 use clearway_base::{Error, Result};
-use clearway_sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use clearway_sync::{
+    atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    step,
+};
 use rustix::{
     fs::FallocateFlags,
     io::{Errno, ReadWriteFlags},
@@ -151,6 +154,7 @@ impl OsFile {
 
 impl File for OsFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        step::assert_may_block("a read of a file");
         let mut done = 0;
         while done < buf.len() {
             let rest = &mut buf[done..];
@@ -166,10 +170,12 @@ impl File for OsFile {
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        step::assert_may_block("a write to a file");
         self.write_fully(buf, offset, Durability::Later)
     }
 
     fn write_durable_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        step::assert_may_block("a write to a file");
         // Relaxed: see the store in `write_fully`.
         if self.no_durable_writes.load(Relaxed) {
             return self.write_then_sync(buf, offset);
@@ -178,12 +184,14 @@ impl File for OsFile {
     }
 
     fn sync_data(&self) -> Result<()> {
+        step::assert_may_block("a sync of a file");
         // OS-FILE-1. An interrupted sync has reported nothing, so repeating it hides no error
         // (DISK-3).
         repeating(|| rustix::fs::fdatasync(&self.buffered)).map_err(|e| self.error("sync", e))
     }
 
     fn sync_all(&self) -> Result<()> {
+        step::assert_may_block("a sync of a file");
         repeating(|| rustix::fs::fsync(&self.buffered)).map_err(|e| self.error("sync", e))
     }
 
@@ -193,11 +201,13 @@ impl File for OsFile {
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
+        step::assert_may_block("a change of the length of a file");
         repeating(|| rustix::fs::ftruncate(&self.buffered, len))
             .map_err(|errno| self.error("set the length of", errno))
     }
 
     fn allocate(&self, offset: u64, len: u64) -> Result<()> {
+        step::assert_may_block("a change of the length of a file");
         if len == 0 {
             return Ok(());
         }

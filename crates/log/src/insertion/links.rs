@@ -40,7 +40,8 @@ impl Links {
 
     #[inline]
     fn slot(&self, at: u64) -> &AtomicU64 {
-        // The mask is the length less one, a power of two: the index is always in bounds.
+        // The length is a power of two and the mask is the length less one, so the index is always
+        // in bounds.
         &self.slots[(at as usize / HEADER_BYTES) & (self.slots.len() - 1)]
     }
 

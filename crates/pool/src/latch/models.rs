@@ -9,6 +9,8 @@
 //! - `writers_and_readers_exclude_each_other`: `Relaxed` in `release_shared`; `Relaxed` in
 //!   `release_exclusive` (PAGE-LATCH-4).
 //! - `every_sleeper_wakes`: no second check in `sleep` (PAGE-LATCH-6).
+//! - `writer_that_leaves_an_absent_page_wakes_the_next`: no `wake_next` in `exclusive_if_resident`
+//!   (PAGE-LATCH-6).
 //! - `upgrade_is_refused_after_a_change`: an upgrade that does not compare versions after its
 //!   wait.
 
@@ -159,6 +161,40 @@ fn every_sleeper_wakes() {
         });
         page.latch.release_exclusive();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert!(page.latch.try_exclusive());
+    });
+}
+
+/// The page is evicted while two writers sleep: the first one to wake, which does not read pages
+/// in, leaves, and the other one reads the page in.
+#[test]
+fn writer_that_leaves_an_absent_page_wakes_the_next() {
+    check(2, || {
+        let page = TwoWordPage::resident();
+        assert!(page.latch.try_exclusive());
+        let leaver = {
+            let page = page.clone();
+            thread::spawn(move || {
+                if page.latch.exclusive_if_resident(&page.waits) == LatchOutcome::Latched {
+                    page.latch.release_exclusive();
+                }
+            })
+        };
+        let reader_in = {
+            let page = page.clone();
+            thread::spawn(move || {
+                while page.latch.exclusive(&page.waits) == LatchOutcome::Absent {
+                    if page.latch.try_exclusive_absent() {
+                        page.latch.set_resident();
+                        break;
+                    }
+                }
+                page.latch.release_exclusive();
+            })
+        };
+        page.latch.release_absent();
+        leaver.join().unwrap();
+        reader_in.join().unwrap();
         assert!(page.latch.try_exclusive());
     });
 }

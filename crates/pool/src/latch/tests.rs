@@ -27,8 +27,25 @@ fn absent_page_can_only_be_brought_in() {
     assert!(latch.see().is_none() && !latch.try_shared() && !latch.try_exclusive());
     assert_eq!(latch.shared(&no_waits()), LatchOutcome::Absent);
     assert_eq!(latch.exclusive(&no_waits()), LatchOutcome::Absent);
-    assert_eq!(latch.wait_to_see(&no_waits()), Err(LatchOutcome::Absent));
+    assert_eq!(latch.wait_to_see(&no_waits()), None);
     assert!(latch.try_exclusive_absent() && !latch.try_exclusive_absent());
+}
+
+#[test]
+fn page_that_is_being_read_in_is_not_resident() {
+    let latch = Latch::new();
+    for _ in 0..2 {
+        assert_eq!(latch.shared_if_resident(&no_waits()), LatchOutcome::Absent);
+        assert_eq!(latch.exclusive_if_resident(&no_waits()), LatchOutcome::Absent);
+        assert_eq!(latch.wait_to_see_resident(&no_waits()), None);
+        latch.try_exclusive_absent();
+    }
+    latch.set_resident();
+    latch.release_exclusive();
+    assert!(latch.wait_to_see_resident(&no_waits()).is_some());
+    assert_eq!(latch.shared_if_resident(&no_waits()), LatchOutcome::Latched);
+    latch.release_shared();
+    assert_eq!(latch.exclusive_if_resident(&no_waits()), LatchOutcome::Latched);
 }
 
 #[test]

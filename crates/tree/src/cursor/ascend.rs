@@ -9,22 +9,22 @@
 
 use std::ops::Bound;
 
-use clearway_base::Result;
 use clearway_lock::{Outcome, Part, RangeMode};
 use clearway_pool::SharedPage;
 
-use super::{Cursor, CursorState, Step};
+use super::{Cursor, CursorState, Look};
 use crate::locking::LockWaitState;
+use crate::need::Step;
 use crate::node::Node;
-use crate::{Context, Tree};
+use crate::{Locks, Tree, Upkeep};
 
 impl Cursor {
-    pub(super) fn ascend<C: Context>(
+    pub(super) fn ascend<C: Locks + Upkeep>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
         waited: &mut LockWaitState,
-    ) -> Result<Step> {
+    ) -> Step<Look> {
         if self.state == CursorState::Start {
             self.ascend_start(tree, ctx, waited)
         } else {
@@ -33,12 +33,12 @@ impl Cursor {
     }
 
     /// Locks the lower bound, or the gap it falls into.
-    fn ascend_start<C: Context>(
+    fn ascend_start<C: Locks + Upkeep>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
         waited: &mut LockWaitState,
-    ) -> Result<Step> {
+    ) -> Step<Look> {
         let (key, included) = match &self.lower {
             Bound::Included(key) => (&key[..], true),
             Bound::Excluded(key) => (&key[..], false),
@@ -59,25 +59,25 @@ impl Cursor {
         let (Ok(slot) | Err(slot)) = found;
         let id = if is_boundary { tree.lock_of(key) } else { tree.lock_before(node, slot) };
         if ctx.request(id, RangeMode::NS) == Outcome::Denied {
-            match is_boundary {
-                true => tree.note_key(waited, key),
-                false => tree.note_before(waited, node, slot),
-            }
-            return Ok(Step::Wait(id, RangeMode::NS));
+            let name = match is_boundary {
+                true => tree.name_of(key),
+                false => tree.name_before(node, slot),
+            };
+            return Err(waited.lacks(ctx, id, RangeMode::NS, name));
         }
         waited.keep_only(ctx, id);
         self.state = CursorState::Between;
         self.position.clone_from(&self.candidate);
-        Ok(Step::Moved)
+        Ok(Look::Moved)
     }
 
     /// Goes to the boundary after `position`.
-    fn ascend_next<C: Context>(
+    fn ascend_next<C: Locks + Upkeep>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
         waited: &mut LockWaitState,
-    ) -> Result<Step> {
+    ) -> Step<Look> {
         let (leaf, found) = Cursor::find(&mut self.hint, tree, &self.position)?;
         let node = Node::new(&*leaf);
         let slot = match found {
@@ -91,7 +91,7 @@ impl Cursor {
         // Nothing behind it in this leaf. The gap is locked up to the leaf's end, so if that is
         // plus infinity, or past the range, all is done without a look at the next leaf.
         if !node.end_into(&mut self.candidate) || self.is_above(&self.candidate) {
-            return Ok(Step::End);
+            return Ok(Look::End);
         }
         // The boundary is the low fence of the next leaf, and is locked under that leaf's latch.
         // Nobody can put a key before it meanwhile: the gap is locked (invariant 1).
@@ -99,22 +99,22 @@ impl Cursor {
         let (leaf, found) = Cursor::find(&mut self.hint, tree, &self.candidate)?;
         let node = Node::new(&*leaf);
         if found.is_err() && node.low_fence() != self.candidate {
-            return Ok(Step::Moved); // Merged away, no record: look again from the position.
+            return Ok(Look::Moved); // Merged away, no record: look again from the position.
         }
         self.ascend_to(tree, ctx, waited, leaf, found.ok())
     }
 
     /// Takes `candidate`, unless it is past the end.
-    fn ascend_to<C: Context>(
+    fn ascend_to<C: Locks + Upkeep>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
         waited: &mut LockWaitState,
         leaf: SharedPage<'_>,
         slot: Option<usize>,
-    ) -> Result<Step> {
+    ) -> Step<Look> {
         if self.is_above(&self.candidate) {
-            return Ok(Step::End);
+            return Ok(Look::End);
         }
         let mode = self.ascending_mode(Node::new(&*leaf), slot);
         self.take(tree, ctx, waited, leaf, (slot, mode))

@@ -8,22 +8,22 @@
 
 use std::ops::Bound;
 
-use clearway_base::Result;
 use clearway_lock::{Outcome, Part, RangeMode};
 use clearway_pool::SharedPage;
 
-use super::{Cursor, CursorState, Step};
+use super::{Cursor, CursorState, Look};
 use crate::locking::LockWaitState;
+use crate::need::Step;
 use crate::node::Node;
-use crate::{Context, Tree};
+use crate::{Locks, Tree, Upkeep};
 
 impl Cursor {
-    pub(super) fn descend<C: Context>(
+    pub(super) fn descend<C: Locks + Upkeep>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
         waited: &mut LockWaitState,
-    ) -> Result<Step> {
+    ) -> Step<Look> {
         if self.state == CursorState::Start {
             match &self.upper {
                 Bound::Included(_) => return self.descend_from_key(tree, ctx, waited),
@@ -36,13 +36,13 @@ impl Cursor {
     }
 
     /// Locks the upper bound itself, if it is there: the gap behind it is out of the range.
-    fn descend_from_key<C: Context>(
+    fn descend_from_key<C: Locks + Upkeep>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
         waited: &mut LockWaitState,
-    ) -> Result<Step> {
-        let Bound::Included(key) = &self.upper else { return Ok(Step::Moved) };
+    ) -> Step<Look> {
+        let Bound::Included(key) = &self.upper else { return Ok(Look::Moved) };
         let (leaf, found) = Cursor::find(&mut self.hint, tree, key)?;
         let node = Node::new(&*leaf);
         if let Err(below) = found
@@ -58,14 +58,14 @@ impl Cursor {
     }
 
     /// Goes to the boundary before `position`.
-    fn descend_next<C: Context>(
+    fn descend_next<C: Locks + Upkeep>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
         waited: &mut LockWaitState,
-    ) -> Result<Step> {
+    ) -> Step<Look> {
         if !self.at_infinity && self.is_at_lower_end() {
-            return Ok(Step::End);
+            return Ok(Look::End);
         }
         if !self.at_infinity
             && self.hint.slot > 0
@@ -86,14 +86,14 @@ impl Cursor {
 
     /// Takes the last of the first `below` records of `leaf`, or its low fence if there are none;
     /// if that is past the end, only its gap.
-    fn descend_to<C: Context>(
+    fn descend_to<C: Locks + Upkeep>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
         waited: &mut LockWaitState,
         leaf: SharedPage<'_>,
         below: usize,
-    ) -> Result<Step> {
+    ) -> Step<Look> {
         let node = Node::new(&*leaf);
         let slot = below.checked_sub(1);
         match slot {
@@ -104,11 +104,11 @@ impl Cursor {
             // The gap of the last boundary reaches into the range.
             let id = tree.lock_of(&self.candidate);
             if ctx.request(id, RangeMode::NS) == Outcome::Denied {
-                tree.note_key(waited, &self.candidate);
-                return Ok(Step::Wait(id, RangeMode::NS));
+                let name = tree.name_of(&self.candidate);
+                return Err(waited.lacks(ctx, id, RangeMode::NS, name));
             }
             waited.keep_only(ctx, id);
-            return Ok(Step::End);
+            return Ok(Look::End);
         }
         let mode = self.mode_of(node, slot, Part::S);
         self.take(tree, ctx, waited, leaf, (slot, mode))

@@ -24,14 +24,13 @@
 
 use std::ops::Bound;
 
-use clearway_base::Result;
 use clearway_lock::{Outcome, RangeMode};
-use clearway_pool::SharedPage;
 
 use super::descend::probe_below;
 use super::{Cursor, CursorState, Direction};
+use crate::need::Step;
 use crate::node::Node;
-use crate::{Context, Tree};
+use crate::{Locks, Tree, Upkeep};
 
 impl Cursor {
     /// From here on the cursor returns only records whose locks are free, or the transaction's own,
@@ -41,7 +40,11 @@ impl Cursor {
     }
 
     /// Goes to the next record that can be locked at once; whether there is one.
-    pub(super) fn advance_free<C: Context>(&mut self, tree: &Tree, ctx: &mut C) -> Result<bool> {
+    pub(super) fn advance_free<C: Locks + Upkeep>(
+        &mut self,
+        tree: &Tree,
+        ctx: &mut C,
+    ) -> Step<bool> {
         while self.state != CursorState::End {
             let found = match self.direction {
                 Direction::Ascending => self.pass_up(tree, ctx)?,
@@ -55,7 +58,7 @@ impl Cursor {
     }
 
     /// Looks through what is left of one leaf, upwards.
-    fn pass_up<C: Context>(&mut self, tree: &Tree, ctx: &mut C) -> Result<bool> {
+    fn pass_up<C: Locks + Upkeep>(&mut self, tree: &Tree, ctx: &mut C) -> Step<bool> {
         if self.state == CursorState::Start {
             let (key, included) = match &self.lower {
                 Bound::Included(key) => (&key[..], true),
@@ -79,7 +82,9 @@ impl Cursor {
                 return Ok(false);
             }
             if self.locks(tree, ctx, node, slot) {
-                return self.copy(tree, leaf, slot);
+                self.hint.slot = slot;
+                self.take_record(tree, leaf, slot)?;
+                return Ok(true);
             }
         }
         if !node.end_into(&mut self.candidate) || self.is_above(&self.candidate) {
@@ -87,7 +92,7 @@ impl Cursor {
             return Ok(false);
         }
         if self.candidate <= self.position {
-            return Err(tree.misplaced(leaf.id(), "a leaf ends before it begins".into()));
+            return Err(tree.misplaced(leaf.id(), "a leaf ends before it begins".into()).into());
         }
         self.report_ghosts(tree, ctx, &leaf);
         self.position.clone_from(&self.candidate);
@@ -96,7 +101,7 @@ impl Cursor {
     }
 
     /// Looks through what is left of one leaf, downwards.
-    fn pass_down<C: Context>(&mut self, tree: &Tree, ctx: &mut C) -> Result<bool> {
+    fn pass_down<C: Locks + Upkeep>(&mut self, tree: &Tree, ctx: &mut C) -> Step<bool> {
         if self.state == CursorState::Start {
             match &self.upper {
                 Bound::Included(key) => {
@@ -133,14 +138,16 @@ impl Cursor {
                 return Ok(false);
             }
             if self.locks(tree, ctx, node, slot) {
-                return self.copy(tree, leaf, slot);
+                self.hint.slot = slot;
+                self.take_record(tree, leaf, slot)?;
+                return Ok(true);
             }
         }
         node.low_fence_into(&mut self.candidate);
         ctx.check(tree.lock_of(&self.candidate), RangeMode::NN);
         let is_progress = self.includes || self.at_infinity || self.candidate < self.position;
         if !is_progress {
-            return Err(tree.misplaced(leaf.id(), "a leaf begins behind its end".into()));
+            return Err(tree.misplaced(leaf.id(), "a leaf begins behind its end".into()).into());
         }
         self.report_ghosts(tree, ctx, &leaf);
         self.position.clone_from(&self.candidate);
@@ -149,13 +156,7 @@ impl Cursor {
     }
 
     /// Tries to lock `candidate`, the record at `slot`. Its tag counts in any case (invariant 4).
-    fn locks<C: Context>(
-        &self,
-        tree: &Tree,
-        ctx: &mut C,
-        node: Node<'_, [u8]>,
-        slot: usize,
-    ) -> bool {
+    fn locks<C: Locks>(&self, tree: &Tree, ctx: &mut C, node: Node<'_, [u8]>, slot: usize) -> bool {
         let id = tree.lock_of(&self.candidate);
         let mode = self.intent.key_mode();
         if !node.is_ghost(slot) && ctx.request(id, mode) == Outcome::Granted {
@@ -163,15 +164,6 @@ impl Cursor {
         }
         ctx.check(id, RangeMode::NN);
         false
-    }
-
-    /// Moves to `candidate`, the record at `slot`, which is locked, and copies it.
-    fn copy(&mut self, tree: &Tree, leaf: SharedPage<'_>, slot: usize) -> Result<bool> {
-        self.copy_value(tree, leaf, slot)?;
-        self.hint.slot = slot;
-        std::mem::swap(&mut self.position, &mut self.candidate);
-        (self.includes, self.at_infinity) = (false, false);
-        Ok(true)
     }
 
     /// Whether no key of the range is below `key`.

@@ -13,12 +13,13 @@
 //!    ([`latched`](super::latched)), to which a descent comes when starting over does not help,
 //!    reads both ends of a link under latches and reports damage.
 
-use clearway_base::{PageId, Result};
+use clearway_base::PageId;
 use clearway_pool::OptimisticPage;
 
 use super::{Latched, Located};
-use crate::Tree;
+use crate::need::Step;
 use crate::node::{Node, Place};
+use crate::{Tree, resident};
 
 impl Tree {
     /// The branch on `level` that owns `key`, from `view` on along its chain. `None` if the descent
@@ -29,7 +30,7 @@ impl Tree {
         mut view: OptimisticPage<'a>,
         level: u8,
         key: &[u8],
-    ) -> Result<Option<OptimisticPage<'a>>> {
+    ) -> Step<Option<OptimisticPage<'a>>> {
         let (mut low, mut start, mut found) = (Vec::new(), Vec::new(), Vec::new());
         while let Some(foster) = Node::new(&view).foster_for(key) {
             Node::new(&view).low_fence_into(&mut low);
@@ -37,7 +38,7 @@ impl Tree {
             if view.validate().is_err() {
                 return Ok(None);
             }
-            let child = self.pool.optimistic(foster)?;
+            let child = resident::optimistic(&self.pool, foster)?;
             if view.validate().is_err() {
                 return Ok(None);
             }
@@ -51,15 +52,15 @@ impl Tree {
         Ok(Some(view))
     }
 
-    /// Latches the leaf that owns `key` behind `leaf`, which says that `next` or a later foster
-    /// child does. `None` if the descent must start over.
+    /// Latches the leaf that owns `key`. It is farther along the chain than `leaf`: `next`, or a
+    /// foster child after it. `None` if the descent must start over.
     #[cold]
     pub(super) fn latch_in_chain<'a, L: Latched<'a>>(
         &'a self,
         mut leaf: L,
         mut next: PageId,
         key: &[u8],
-    ) -> Result<Option<(PageId, L)>> {
+    ) -> Step<Option<(PageId, L)>> {
         let mut low = Vec::new();
         loop {
             Node::new(&*leaf).low_fence_into(&mut low);
@@ -84,10 +85,10 @@ impl Tree {
         mut at: Located,
         key: &[u8],
         level: u8,
-    ) -> Result<Option<Option<Located>>> {
+    ) -> Step<Option<Option<Located>>> {
         let (mut low, mut found) = (Vec::new(), Vec::new());
         loop {
-            let page = self.pool.shared(at.page)?;
+            let page = resident::shared(&self.pool, at.page)?;
             let node = Node::new(&*page);
             if at.page == self.root && node.tree() == self.id && node.level() < level {
                 return Ok(Some(None));

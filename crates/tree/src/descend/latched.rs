@@ -3,10 +3,12 @@
 //! Nobody can change a pointer that a coupled descent is about to follow, so what it finds at the
 //! other end is what the tree says: a mismatch here is damage and not a race.
 //!
-//! To keep all reading-in outside of latches, a step lets its latch go, pins the page that the
-//! pointer leads to, latches again and looks whether the pointer still leads there. If not, another
-//! thread has just changed this very node: the step is repeated, or the descent starts over if the
-//! node no longer has the key. So at most two pages are pinned, however long a foster chain is.
+//! To keep all reading-in outside of latches, the walk releases its latch, pins the page that the
+//! pointer leads to, latches again and checks whether the pointer still leads there. (If that page
+//! is absent, the operation's step ends with a need, and the next one walks from the root again.)
+//! If the pointer no longer leads there, another thread has just changed this very node: this part
+//! of the walk is repeated, or the descent starts over if the node no longer has the key. So at
+//! most two pages are pinned, however long a foster chain is.
 //!
 //! Invariants
 //! 1. *It ends.* Each step goes one level down or, on one level, to a higher low fence; both are
@@ -17,8 +19,9 @@ use clearway_base::{PageId, Result};
 use clearway_pool::{Pin, SharedPage};
 
 use super::Latched;
-use crate::Tree;
+use crate::need::Step;
 use crate::node::{Node, Place};
+use crate::{Tree, resident};
 
 /// Where a branch leads for a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,7 +36,7 @@ impl Tree {
     /// # Errors
     /// [`CorruptPage`](clearway_base::Error::CorruptPage) if the path does not lead to the key.
     #[cold]
-    pub(super) fn descend_latched<'a, L: Latched<'a>>(&'a self, key: &[u8]) -> Result<(PageId, L)> {
+    pub(super) fn descend_latched<'a, L: Latched<'a>>(&'a self, key: &[u8]) -> Step<(PageId, L)> {
         loop {
             if let Some(found) = self.walk(key)? {
                 return Ok(found);
@@ -43,9 +46,9 @@ impl Tree {
 
     /// One walk from the root. `None` if a node on the way was changed so that it has to start
     /// over.
-    fn walk<'a, L: Latched<'a>>(&'a self, key: &[u8]) -> Result<Option<(PageId, L)>> {
-        let mut at = self.pool.pin(self.root)?;
-        let mut branch = self.pool.shared(self.root)?;
+    fn walk<'a, L: Latched<'a>>(&'a self, key: &[u8]) -> Step<Option<(PageId, L)>> {
+        let mut at = resident::pin(&self.pool, self.root)?;
+        let mut branch = resident::shared(&self.pool, self.root)?;
         let root = Node::new(&*branch);
         let mut level = root.level();
         if root.is_leaf() && root.tree() == self.id {
@@ -57,21 +60,24 @@ impl Tree {
             let is_still_leaf = node.is_leaf() && node.tree() == self.id;
             if is_still_leaf && !matches!(place, Some(Place::Here | Place::Foster(_))) {
                 // A root owns all keys, so starting over would find the same for ever.
-                return Err(self.misplaced(self.root, format!("the root is a leaf, {place:?}")));
+                return Err(self
+                    .misplaced(self.root, format!("the root is a leaf, {place:?}"))
+                    .into());
             }
             return self.walk_leaves(at, leaf, key);
         }
         if self.hop(&branch, level, key).is_none() {
             let (kind, tree) = (root.kind(), root.tree().0);
-            return Err(self.misplaced(self.root, format!("the root is {kind:?} of tree {tree}")));
+            let detail = format!("the root is {kind:?} of tree {tree}");
+            return Err(self.misplaced(self.root, detail).into());
         }
         loop {
             let Some(hop) = self.hop(&branch, level, key) else { return Ok(None) };
             let (Hop::Foster(next) | Hop::Child(next)) = hop;
             self.check_not_itself(at.id(), next)?;
             drop(branch);
-            let below = self.pool.pin(next)?;
-            branch = self.pool.shared(at.id())?;
+            let below = resident::pin(&self.pool, next)?;
+            branch = resident::shared(&self.pool, at.id())?;
             if self.hop(&branch, level, key) != Some(hop) {
                 continue;
             }
@@ -79,12 +85,14 @@ impl Tree {
                 let leaf = L::latch(&self.pool, next)?;
                 let place = self.leaf_place(&leaf, key);
                 if !matches!(place, Some(Place::Here | Place::Foster(_))) {
-                    return Err(self.misplaced(next, format!("leaf of the key is {place:?}")));
+                    return Err(self
+                        .misplaced(next, format!("leaf of the key is {place:?}"))
+                        .into());
                 }
                 drop(branch);
                 return self.walk_leaves(below, leaf, key);
             }
-            let child = self.pool.shared(next)?;
+            let child = resident::shared(&self.pool, next)?;
             if let Hop::Foster(_) = hop {
                 self.check_link(at.id(), &branch, next, &child)?;
             } else {
@@ -93,7 +101,7 @@ impl Tree {
             if self.hop(&child, level, key).is_none() {
                 let (kind, found) = (Node::new(&*child).kind(), Node::new(&*child).level());
                 let detail = format!("{kind:?} on level {found} where level {level} should be");
-                return Err(self.misplaced(next, detail));
+                return Err(self.misplaced(next, detail).into());
             }
             (branch, at) = (child, below);
         }
@@ -105,7 +113,7 @@ impl Tree {
         mut at: Pin<'a>,
         mut leaf: L,
         key: &[u8],
-    ) -> Result<Option<(PageId, L)>> {
+    ) -> Step<Option<(PageId, L)>> {
         loop {
             let next = match self.leaf_place(&leaf, key) {
                 Some(Place::Here) => return Ok(Some((at.id(), leaf))),
@@ -114,7 +122,7 @@ impl Tree {
             };
             self.check_not_itself(at.id(), next)?;
             drop(leaf);
-            let below = self.pool.pin(next)?;
+            let below = resident::pin(&self.pool, next)?;
             leaf = L::latch(&self.pool, at.id())?;
             if self.leaf_place(&leaf, key) != Some(Place::Foster(next)) {
                 continue;
@@ -123,7 +131,7 @@ impl Tree {
             self.check_link(at.id(), &leaf, next, &right)?;
             let place = self.leaf_place(&right, key);
             if !matches!(place, Some(Place::Here | Place::Foster(_))) {
-                return Err(self.misplaced(next, format!("foster leaf is {place:?}")));
+                return Err(self.misplaced(next, format!("foster leaf is {place:?}")).into());
             }
             (leaf, at) = (right, below);
         }

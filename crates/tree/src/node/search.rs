@@ -82,7 +82,7 @@ impl<B: NodeBytes + ?Sized> Node<'_, B> {
     }
 
     /// Whether `slot` is there and its key is `key`, prefix included.
-    #[inline]
+    #[inline(always)] // the callers are where each instruction counts
     pub(crate) fn has_key_at(&self, slot: usize, key: &[u8]) -> bool {
         let Some((prefix, suffix)) = key.split_at_checked(self.prefix_len()) else { return false };
         let word = self.slot(slot);

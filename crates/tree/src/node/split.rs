@@ -33,12 +33,12 @@
 //!   elsewhere, which the pattern of insertions asks for, only take records away.
 //!
 //! What insertions' order says
-//! : A record goes to the lowest free bytes of the heap, and a split lays out both halves in key
-//!   order. So among the records that came after the last split, the lower one is the newer one:
-//!   whether keys rise or fall at the place of an insertion can be read from the node, and costs
-//!   insertions nothing. (Compaction and growing values blur it, which costs some space.) For the
-//!   field's usual way, a counter in the page header, see InnoDB's `PAGE_N_DIRECTION`; for the
-//!   problem, PostgreSQL's `_bt_afternewitemoff`.
+//! : A new record is placed directly below the heap's lowest byte in use, and a split lays out both
+//!   halves in key order. So among the records that came after the last split, the one at the lower
+//!   offset is the newer one: whether keys rise or fall at the place of an insertion can be read
+//!   from the node, and costs insertions nothing. (Compaction and growing values blur it, which
+//!   costs some space.) For the field's usual way, a counter in the page header, see InnoDB's
+//!   `PAGE_N_DIRECTION`; for the problem, PostgreSQL's `_bt_afternewitemoff`.
 
 use super::build::{Builder, Shape, common_len};
 use super::layout::RECORD_OVERHEAD;
@@ -127,8 +127,8 @@ impl Node<'_, [u8]> {
         }
         let above = total - below;
         let (rises, falls) = self.direction(insert_at, (below, above));
-        // Split right behind the record before the insertion, the lower half has the sequence's
-        // next keys; split right before that record, the upper half has them.
+        // If the node is split right behind the record before the insertion, the sequence's next
+        // keys go to the lower half; if it is split right before that record, to the upper half.
         let keep_last = below - self.record_bytes(insert_at - 1);
         match (rises, falls) {
             (false, false) => total / 2,

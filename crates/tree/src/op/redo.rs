@@ -5,7 +5,7 @@ use clearway_lock::LockId;
 use clearway_pool::{ExclusivePage, Pool};
 
 use super::{Op, redo_check, user::UndoOf};
-use crate::Context;
+use crate::Journal;
 
 /// Logs the operation in `body` with `log`, one of the context's, and applies it to its pages,
 /// which the caller has exclusively latched. Returns where the record stands.
@@ -19,7 +19,7 @@ use crate::Context;
 ///
 /// # Panics
 /// In debug builds, if `pages` are not the operation's.
-pub(crate) fn perform<C: Context>(
+pub(crate) fn perform<C: Journal>(
     ctx: &mut C,
     log: impl FnOnce(&mut C, &[u8]) -> Result<LsnSpan>,
     body: &[u8],
@@ -31,7 +31,7 @@ pub(crate) fn perform<C: Context>(
 /// As [`perform`], for a caller that already has a decoded operation: the one from which `body` was
 /// encoded, or another that [changes the pages](Op::apply_to) in the same way.
 #[inline]
-pub(crate) fn perform_decoded<C: Context>(
+pub(crate) fn perform_decoded<C: Journal>(
     ctx: &mut C,
     log: impl FnOnce(&mut C, &[u8]) -> Result<LsnSpan>,
     op: &Op<'_>,
@@ -121,7 +121,7 @@ mod tests {
         let (id, tree) = (PageId(5), TreeId(4));
         Op::System(SystemOp::ReclaimGhosts { page: id, tree, slots: vec![0] }).encode(&mut body);
         let mut page = memory.pool.exclusive(id).unwrap();
-        perform(&mut ctx, Context::log_system, &body, &mut [&mut page]).unwrap_err();
+        perform(&mut ctx, Journal::log_system, &body, &mut [&mut page]).unwrap_err();
         drop(page);
         assert!(memory.pool.health().is_err());
         assert!(memory.pool.clean_all().is_err(), "the page is not what the log says");

@@ -33,14 +33,14 @@ use clearway_pool::{ExclusivePage, Pool};
 
 use super::codec::Reader;
 use crate::{
-    Context,
+    Journal,
     node::{KIND, Node},
 };
 
 /// Logs an image of each of the `pages` that the change in `body` has changed. Its record ends at
 /// `lsn`.
 #[cold]
-pub(super) fn log_images<C: Context>(
+pub(super) fn log_images<C: Journal>(
     ctx: &mut C,
     body: &[u8],
     pages: &[&mut ExclusivePage<'_>],
@@ -114,7 +114,7 @@ mod tests {
         let mut map = memory.space.map_for(id).unwrap();
         let op = SystemOp::FormatRoot { page: id, tree: TREE, node_bytes: 512 };
         Op::System(op).encode(&mut body);
-        perform(&mut ctx, Context::log_system, &body, &mut [&mut page, &mut map]).unwrap();
+        perform(&mut ctx, Journal::log_system, &body, &mut [&mut page, &mut map]).unwrap();
         let insert = |value| Change::Insert { value, overflow: false, new_slot: true };
         let delete = Change::Delete { old: b"seven", overflow: false };
         let changes: [(&[u8], _); 3] =
@@ -122,7 +122,7 @@ mod tests {
         let mut span = None;
         for (slot, (key, change)) in [0, 0, 1].into_iter().zip(changes) {
             Op::User(UserOp { page: id, tree: TREE, slot, key, change }).encode(&mut body);
-            span = Some(perform(&mut ctx, Context::log_user, &body, &mut [&mut page]).unwrap());
+            span = Some(perform(&mut ctx, Journal::log_user, &body, &mut [&mut page]).unwrap());
         }
         let [front, back] = content(&page);
         let mut image = [&[body[0]][..], &id.0.to_le_bytes()].concat();

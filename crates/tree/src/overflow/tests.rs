@@ -1,7 +1,7 @@
 //! Large values over a pool and a log in memory.
 
 use super::*;
-use crate::op::tests::memory::Memory;
+use crate::op::tests::memory::{Memory, TestContext};
 
 const TREE: TreeId = TreeId(6);
 
@@ -11,6 +11,19 @@ fn value(len: usize) -> Vec<u8> {
 
 fn pages_of(chain: OverflowRef) -> u64 {
     chain.len.div_ceil(CHUNK_LEN_MAX as u64)
+}
+
+/// Writes a value, and frees the chain if that fails.
+fn store(ctx: &mut TestContext, memory: &Memory, value: &[u8]) -> Result<OverflowRef> {
+    let mut writer = ChainWriter::new(TREE, value);
+    let written = drive(&memory.pool, ctx, |ctx| writer.step(ctx, &memory.space));
+    if written.is_err()
+        && let Some((tree, chain)) = ctx.unlinked.take()
+    {
+        let chain = OverflowRef::from_bytes(&chain).unwrap();
+        free(ctx, &memory.pool, &memory.space, tree, chain).unwrap();
+    }
+    written
 }
 
 fn load_of(memory: &Memory, chain: OverflowRef) -> Result<Vec<u8>> {
@@ -27,7 +40,7 @@ fn values_of_every_shape_come_back_and_go_away() {
     for len in [1, CHUNK_LEN_MAX - 1, CHUNK_LEN_MAX, CHUNK_LEN_MAX + 1, 3 * CHUNK_LEN_MAX, 100_000]
     {
         let value = value(len);
-        let chain = store(&mut ctx, pool, space, TREE, &value).unwrap();
+        let chain = store(&mut ctx, &memory, &value).unwrap();
         assert_eq!(OverflowRef::from_bytes(&chain.to_bytes()), Some(chain));
         assert_eq!(space.allocated_count().unwrap(), empty + pages_of(chain));
         assert!(load_of(&memory, chain).unwrap() == value);
@@ -41,9 +54,9 @@ fn redo_restores_chains() {
     let memory = Memory::new();
     let mut ctx = memory.context();
     let (a, b) = (value(50_000), value(20_000));
-    let first = store(&mut ctx, &memory.pool, &memory.space, TREE, &a).unwrap();
+    let first = store(&mut ctx, &memory, &a).unwrap();
     free(&mut ctx, &memory.pool, &memory.space, TREE, first).unwrap();
-    let second = store(&mut ctx, &memory.pool, &memory.space, TREE, &b).unwrap();
+    let second = store(&mut ctx, &memory, &b).unwrap();
     let again = memory.replayed();
     assert!(load_of(&again, second).unwrap() == b, "reused pages hold the later value");
 }
@@ -52,7 +65,7 @@ fn redo_restores_chains() {
 fn damaged_chains_are_typed_errors() {
     let memory = Memory::new();
     let mut ctx = memory.context();
-    let chain = store(&mut ctx, &memory.pool, &memory.space, TREE, &value(20_000)).unwrap();
+    let chain = store(&mut ctx, &memory, &value(20_000)).unwrap();
     let wrong = [
         OverflowRef { len: chain.len - 1, ..chain },
         OverflowRef { len: chain.len + 1, ..chain },
@@ -82,7 +95,7 @@ fn front_walks_a_chain_in_steps() {
     let memory = Memory::new();
     let mut ctx = memory.context();
     let len = CHUNK_LEN_MAX * (FREE_BATCH + 3);
-    let chain = store(&mut ctx, &memory.pool, &memory.space, TREE, &value(len)).unwrap();
+    let chain = store(&mut ctx, &memory, &value(len)).unwrap();
     let (pages, rest) = front(&memory.pool, TREE, chain).unwrap();
     assert_eq!((pages.len(), pages_of(rest)), (FREE_BATCH, 3));
     let (pages, rest) = front(&memory.pool, TREE, rest).unwrap();
@@ -95,7 +108,7 @@ fn a_store_that_fails_frees_what_it_wrote() {
     let mut ctx = memory.context();
     ctx.reserves_left = Some(3);
     let before = memory.space.allocated_count().unwrap();
-    let stored = store(&mut ctx, &memory.pool, &memory.space, TREE, &value(80_000));
+    let stored = store(&mut ctx, &memory, &value(80_000));
     assert!(matches!(stored, Err(Error::LogFull { .. })));
     assert_eq!(memory.space.allocated_count().unwrap(), before);
 }

@@ -12,22 +12,25 @@
 //! 4. *Parent full.* Then the parent is split, which gives *its* parent a foster child to adopt.
 //!    The child's foster child is adopted in a later attempt: of the same operation, if it has
 //!    split a leaf or is upkeep, otherwise of the next write whose descent meets it.
-//! 5. *Never forgotten.* An adoption that a latch or an error prevents is left to upkeep
-//!    ([`Context::defer_maintenance`]). After a crash, the next opening has upkeep walk all leaves.
-//! 6. *No faster than adoptions.* A writer that has split a leaf waits for the two latches, one at
-//!    a time, before it goes on. So while a thread that the scheduler has stopped holds the
-//!    parent's latch, each of the other writers splits a leaf of the chain about once.
+//! 5. *Never forgotten.* An adoption that a latch, a need or an error prevents is left to upkeep
+//!    ([`Upkeep::defer_maintenance`](crate::Upkeep::defer_maintenance)). After a crash, the next
+//!    opening has upkeep walk all leaves.
+//! 6. *Chains grow no faster than they are adopted.* A writer that has split a leaf waits for the
+//!    two latches, one at a time, before it goes on. So while a thread that the scheduler has
+//!    stopped holds the parent's latch, each of the other writers splits a leaf of the chain about
+//!    once.
 
-use clearway_base::{PageId, Result};
+use clearway_base::PageId;
 use clearway_pool::ExclusivePage;
 
 use super::{IMAGE_RESERVE, Tree};
-use crate::Context;
 use crate::descend::PendingAdoption;
+use crate::need::{Step, reserve};
 use crate::node::{Division, Image, Node, Place};
 use crate::op::SystemOp;
 use crate::scratch::Scratch;
-use crate::space::Allocation;
+use crate::space::{Allocation, Preparation};
+use crate::{Environment, resident};
 
 /// Bytes of a child pointer, the value of a branch record.
 const CHILD_LEN: usize = 4;
@@ -63,24 +66,26 @@ impl Tree {
     /// with the foster child is the root, which has no parent, grows the root instead. The caller
     /// holds no latch.
     #[cold]
-    pub(crate) fn adopt<C: Context>(
+    pub(crate) fn adopt<C: Environment>(
         &self,
         ctx: &mut C,
         pending: PendingAdoption,
         latching: Latching,
-    ) -> Result<Adoption> {
+        preparation: &mut Preparation,
+    ) -> Step<Adoption> {
+        reserve(ctx, IMAGE_RESERVE)?;
+        self.space.prepare(ctx, 1, preparation)?;
         if pending.parent == PageId::NONE {
             let is_root = pending.child == self.root;
             return if is_root { self.grow_root(ctx, latching) } else { Ok(Adoption::Gone) };
         }
-        ctx.reserve(IMAGE_RESERVE)?;
-        self.space.prepare(ctx, 1)?;
         let Some((mut parent, mut child)) = self.latch_for_adoption(pending, latching)? else {
             return Ok(Adoption::Busy);
         };
         let (above, below) = (Node::new(&*parent), Node::new(&*child));
         let level = above.level();
-        // Everything is asked again: the descent that met the foster child held no latch.
+        // Everything is checked again: the descent that met the foster child holds no latch any
+        // more.
         let nodes_fit = level > 0
             && self.is_node_at(&parent, level)
             && self.is_node_at(&child, level - 1)
@@ -118,36 +123,37 @@ impl Tree {
         &self,
         pending: PendingAdoption,
         latching: Latching,
-    ) -> Result<Option<(ExclusivePage<'_>, ExclusivePage<'_>)>> {
+    ) -> Step<Option<(ExclusivePage<'_>, ExclusivePage<'_>)>> {
         let PendingAdoption { parent, child } = pending;
-        let _resident = self.pool.pin(child)?;
+        let _resident = resident::pin(&self.pool, child)?;
         if latching == Latching::Try {
-            let Some(parent) = self.pool.try_exclusive(parent)? else { return Ok(None) };
-            return Ok(self.pool.try_exclusive(child)?.map(|child| (parent, child)));
+            let Some(parent) = resident::try_exclusive(&self.pool, parent)? else {
+                return Ok(None);
+            };
+            let child = resident::try_exclusive(&self.pool, child)?;
+            return Ok(child.map(|child| (parent, child)));
         }
-        let _resident = self.pool.pin(parent)?;
+        let _resident = resident::pin(&self.pool, parent)?;
         for _ in 0..WAITS_MAX {
             // Many threads wait for the latch of a child into which keys are inserted, few for its
             // parent's. So wait for the child's latch and only try the parent's; a latch that is
             // only tried may be taken against the latch order. If the parent's latch is taken, wait
             // for it with no latch held, and start over.
-            let child = self.pool.exclusive(child)?;
-            if let Some(parent) = self.pool.try_exclusive(parent)? {
+            let child = resident::exclusive(&self.pool, child)?;
+            if let Some(parent) = resident::try_exclusive(&self.pool, parent)? {
                 return Ok(Some((parent, child)));
             }
             drop(child);
-            drop(self.pool.exclusive(parent)?);
+            drop(resident::exclusive(&self.pool, parent)?);
         }
         Ok(None)
     }
 
     /// Moves the content of the root, foster child and all, one level down.
-    fn grow_root<C: Context>(&self, ctx: &mut C, latching: Latching) -> Result<Adoption> {
-        ctx.reserve(IMAGE_RESERVE)?;
-        self.space.prepare(ctx, 1)?;
+    fn grow_root<C: Environment>(&self, ctx: &mut C, latching: Latching) -> Step<Adoption> {
         let root = match latching {
-            Latching::Try => self.pool.try_exclusive(self.root)?,
-            Latching::Wait => Some(self.pool.exclusive(self.root)?),
+            Latching::Try => resident::try_exclusive(&self.pool, self.root)?,
+            Latching::Wait => Some(resident::exclusive(&self.pool, self.root)?),
         };
         let Some(mut root) = root else { return Ok(Adoption::Busy) };
         let node = Node::new(&*root);

@@ -14,15 +14,16 @@
 //! would miss its tag; otherwise it vanishes, and its tag is passed to the boundary before it
 //! (restructure invariants 3, 4).
 
-use clearway_base::{PageId, Result};
+use clearway_base::PageId;
 use clearway_pool::ExclusivePage;
 
 use super::{IMAGE_RESERVE, Tree};
-use crate::Context;
+use crate::need::{Step, reserve};
 use crate::node::{Image, Node, Place};
 use crate::op::SystemOp;
 use crate::scratch::Scratch;
 use crate::space::map_page_of;
+use crate::{Environment, Journal, Locks, Upkeep, resident};
 
 /// A merged node is at most this many sixteenths full, so that the next insertions do not split it
 /// again at once. An empty node is merged however full the result is.
@@ -46,10 +47,10 @@ impl Tree {
 
     /// Merges the node of `key` on `level` with its right or left neighbour, if they fit well
     /// together. Whether anything was done; not if a latch is taken or things have changed.
-    pub(crate) fn merge<C: Context>(&self, ctx: &mut C, key: &[u8], level: u8) -> Result<bool> {
+    pub(crate) fn merge<C: Environment>(&self, ctx: &mut C, key: &[u8], level: u8) -> Step<bool> {
         let Some(parent) = self.locate(key, level + 1)? else { return Ok(false) };
         let parent = parent.page;
-        ctx.reserve(IMAGE_RESERVE)?;
+        reserve(ctx, IMAGE_RESERVE)?;
         // To the right first, so that a run of sparse leaves folds into one.
         for to_right in [true, false] {
             let Some(pair) = self.pair(&self.look(parent)?, key, level, to_right) else { continue };
@@ -73,25 +74,26 @@ impl Tree {
         (left + 1 < node.count()).then_some(pair)
     }
 
-    fn merge_pair<C: Context>(
+    fn merge_pair<C: Environment>(
         &self,
         ctx: &mut C,
         parent: PageId,
         pair: Pair,
         (key, level, to_right): (&[u8], u8, bool),
-    ) -> Result<bool> {
+    ) -> Step<bool> {
+        let pool = &self.pool;
         let _resident = (
-            self.pool.pin(pair.left)?,
-            self.pool.pin(pair.right)?,
-            self.pool.pin(map_page_of(pair.right))?,
+            resident::pin(pool, pair.left)?,
+            resident::pin(pool, pair.right)?,
+            resident::pin(pool, map_page_of(pair.right))?,
         );
-        let Some(mut parent) = self.pool.try_exclusive(parent)? else { return Ok(false) };
-        // A look without a latch chose the pair; this look decides.
+        let Some(mut parent) = resident::try_exclusive(pool, parent)? else { return Ok(false) };
+        // The pair was chosen in an earlier latch hold; this look decides.
         if self.pair(&parent, key, level, to_right) != Some(pair) {
             return Ok(false);
         }
-        let Some(mut left) = self.pool.try_exclusive(pair.left)? else { return Ok(false) };
-        let Some(mut right) = self.pool.try_exclusive(pair.right)? else { return Ok(false) };
+        let Some(mut left) = resident::try_exclusive(pool, pair.left)? else { return Ok(false) };
+        let Some(mut right) = resident::try_exclusive(pool, pair.right)? else { return Ok(false) };
         if !self.is_node_at(&left, level) || !self.is_node_at(&right, level) {
             return Ok(false);
         }
@@ -128,7 +130,7 @@ impl Tree {
     /// Returns true if the border between two latched leaves must stay as a ghost. If not, and it
     /// is no record, passes its tag to the boundary before it. If the merge does not take place
     /// then, that tag is too high, which can only delay the delivery of a result.
-    fn fence_is_needed<C: Context>(&self, ctx: &mut C, left: &[u8], right: &[u8]) -> bool {
+    fn fence_is_needed<C: Locks + Upkeep>(&self, ctx: &mut C, left: &[u8], right: &[u8]) -> bool {
         let (left, right) = (Node::new(left), Node::new(right));
         let fence = right.low_fence();
         if right.find(fence).is_ok() {
@@ -139,20 +141,22 @@ impl Tree {
     }
 
     /// Moves the content of the root's only child to the root. Whether it was done.
-    pub(crate) fn shrink_root<C: Context>(&self, ctx: &mut C) -> Result<bool> {
+    pub(crate) fn shrink_root<C: Journal>(&self, ctx: &mut C) -> Step<bool> {
         // A foster child of either would have no place in what is left.
         let only = |node: Node<'_, [u8]>| {
             let one = node.is_branch() && node.tree() == self.id && node.count() == 1;
             (one && node.foster().is_none()).then(|| node.child(0))
         };
         let Some(child_id) = only(Node::new(&*self.look(self.root)?)) else { return Ok(false) };
-        ctx.reserve(IMAGE_RESERVE)?;
-        let _resident = (self.pool.pin(child_id)?, self.pool.pin(map_page_of(child_id))?);
-        let Some(mut root) = self.pool.try_exclusive(self.root)? else { return Ok(false) };
+        reserve(ctx, IMAGE_RESERVE)?;
+        let pool = &self.pool;
+        let _resident =
+            (resident::pin(pool, child_id)?, resident::pin(pool, map_page_of(child_id))?);
+        let Some(mut root) = resident::try_exclusive(pool, self.root)? else { return Ok(false) };
         if only(Node::new(&*root)) != Some(child_id) {
             return Ok(false);
         }
-        let Some(mut child) = self.pool.try_exclusive(child_id)? else { return Ok(false) };
+        let Some(mut child) = resident::try_exclusive(pool, child_id)? else { return Ok(false) };
         let node = Node::new(&*child);
         let mut scratch = Scratch::borrow();
         if node.foster().is_some() || !node.image_into(&mut scratch.value) {

@@ -11,15 +11,15 @@ use clearway_base::Result;
 use clearway_pool::ExclusivePage;
 
 use super::Tree;
-use crate::Context;
 use crate::node::Node;
 use crate::op::SystemOp;
 use crate::scratch::Scratch;
+use crate::{Environment, Locks, Upkeep};
 
 impl Tree {
     /// Removes the ghosts of a latched leaf that no transaction needs, but not that of `except`.
     /// Returns true if it removed any. The caller has reserved log space.
-    pub(crate) fn reclaim<C: Context>(
+    pub(crate) fn reclaim<C: Environment>(
         &self,
         ctx: &mut C,
         leaf: &mut ExclusivePage<'_>,
@@ -40,7 +40,7 @@ impl Tree {
 
     /// Passes on the tags of the ghosts that may go, and returns their slots. If one of them stays
     /// then, a tag is too high, which can only delay the delivery of a result.
-    fn reclaimable<C: Context>(
+    fn reclaimable<C: Locks + Upkeep>(
         &self,
         ctx: &mut C,
         node: Node<'_, [u8]>,

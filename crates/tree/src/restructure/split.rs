@@ -1,11 +1,11 @@
 //! The split of a full node into itself and a foster child. One node is enough to do it: the
 //! parent learns of it later, by adoption.
 
-use clearway_base::Result;
 use clearway_pool::ExclusivePage;
 
 use super::Tree;
-use crate::Context;
+use crate::Environment;
+use crate::need::Step;
 use crate::node::{Division, Image, Node};
 use crate::op::SystemOp;
 use crate::scratch::Scratch;
@@ -18,13 +18,13 @@ impl Tree {
     /// # Errors
     /// `CorruptPage` for a node that is full and has no slot to be split at, which the limits on
     /// keys and values rule out; `DiskFull`, and what the log returns.
-    pub(super) fn split<'a, C: Context>(
+    pub(super) fn split<'a, C: Environment>(
         &'a self,
         ctx: &mut C,
         node: &mut ExclusivePage<'a>,
         insert_at: usize,
         division: Division,
-    ) -> Result<()> {
+    ) -> Step<()> {
         let mut scratch = Scratch::borrow();
         let view = Node::new(&**node);
         let slot = view.split_slot(insert_at, division);
@@ -35,7 +35,9 @@ impl Tree {
             _ => None,
         };
         let (Some(slot), Some(image)) = (slot, image) else {
-            return Err(self.misplaced(node.id(), "full, and no slot to split it at".into()));
+            return Err(self
+                .misplaced(node.id(), "full, and no slot to split it at".into())
+                .into());
         };
         let Allocation { mut map, page: mut right } = self.space.allocate(ctx)?;
         let (left, tree) = (node.id(), self.id);

@@ -9,14 +9,22 @@ use clearway_base::TreeId;
 const TREE: TreeId = TreeId(4);
 
 fn allocate(memory: &Memory, ctx: &mut TestContext) -> PageId {
-    let mut body = Vec::new();
-    memory.space.prepare(ctx, 1).unwrap();
-    let Allocation { mut map, mut page } = memory.space.allocate(ctx).unwrap();
-    let id = page.id();
-    let op = SystemOp::FormatRoot { page: id, tree: TREE, node_bytes: 8192 };
-    op.encode(&mut body);
-    perform(ctx, Context::log_system, &body, &mut [&mut page, &mut map]).unwrap();
-    id
+    let (mut body, mut preparation) = (Vec::new(), Preparation::default());
+    let allocated = drive(&memory.pool, ctx, |ctx| {
+        memory.space.prepare(ctx, 1, &mut preparation)?;
+        let Allocation { mut map, mut page } = memory.space.allocate(ctx)?;
+        let id = page.id();
+        let op = SystemOp::FormatRoot { page: id, tree: TREE, node_bytes: 8192 };
+        op.encode(&mut body);
+        perform(ctx, Journal::log_system, &body, &mut [&mut page, &mut map])?;
+        Ok(id)
+    });
+    allocated.unwrap()
+}
+
+fn prepare(memory: &Memory, ctx: &mut TestContext) {
+    let mut preparation = Preparation::default();
+    drive(&memory.pool, ctx, |ctx| memory.space.prepare(ctx, 1, &mut preparation)).unwrap();
 }
 
 fn free(memory: &Memory, ctx: &mut TestContext, pages: Vec<PageId>) {
@@ -24,7 +32,7 @@ fn free(memory: &Memory, ctx: &mut TestContext, pages: Vec<PageId>) {
     let lowest = *pages.iter().min().unwrap();
     let mut map = memory.space.map_for(lowest).unwrap();
     SystemOp::FreePages { tree: TREE, pages }.encode(&mut body);
-    perform(ctx, Context::log_system, &body, &mut [&mut map]).unwrap();
+    perform(ctx, Journal::log_system, &body, &mut [&mut map]).unwrap();
     drop(map);
     memory.space.note_freed(lowest);
 }
@@ -41,7 +49,7 @@ fn file_does_not_grow_under_latches() {
     let memory = Memory::new();
     let mut ctx = memory.context();
     for _ in 0..300 {
-        memory.space.prepare(&ctx, 1).unwrap();
+        prepare(&memory, &mut ctx);
         let prepared = memory.pool.page_count();
         allocate(&memory, &mut ctx);
         assert_eq!(memory.pool.page_count(), prepared);
@@ -88,6 +96,7 @@ fn full_map_leads_to_the_next_one() {
 fn an_allocation_that_is_not_logged_gives_the_page_back() {
     let memory = Memory::new();
     let mut ctx = memory.context();
+    prepare(&memory, &mut ctx);
     let first = memory.space.allocate(&mut ctx).unwrap().page.id();
     assert_eq!(memory.space.allocate(&mut ctx).unwrap().page.id(), first);
     assert!(!memory.space.is_allocated(first).unwrap());
@@ -128,7 +137,7 @@ fn a_page_in_the_maps_place_is_reported() {
     map[16] = 2;
     map.finish_change(ctx.log_system(b"").unwrap().end);
     drop(map);
-    let error = memory.space.allocate(&mut ctx).err().unwrap();
+    let error = memory.space.allocate(&mut ctx).err().unwrap().need().unwrap_err();
     assert!(matches!(error, Error::CorruptPage { page: PageId(2), .. }));
 }
 

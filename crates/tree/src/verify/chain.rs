@@ -5,6 +5,7 @@ use clearway_pool::SharedPage;
 use clearway_sync::Backoff;
 
 use super::TreeReport;
+use crate::need::drive_reads;
 use crate::node::Node;
 use crate::overflow::{self, OverflowRef};
 use crate::{LeafHint, Tree};
@@ -64,10 +65,14 @@ impl Tree {
 
     /// Whether the record, live, still has this very reference.
     fn still_leads(&self, value: &Value) -> Result<bool> {
-        let leaf: SharedPage<'_> = self.leaf(&value.key, &mut LeafHint::default(), &mut None)?;
-        let node = Node::new(&*leaf);
-        Ok(node.find(&value.key).is_ok_and(|slot| {
-            !node.is_ghost(slot) && node.is_overflow(slot) && node.value(slot) == value.reference
-        }))
+        drive_reads(&self.pool, || {
+            let leaf: SharedPage<'_> =
+                self.leaf(&value.key, &mut LeafHint::default(), &mut None)?;
+            let node = Node::new(&*leaf);
+            Ok(node.find(&value.key).is_ok_and(|slot| {
+                let is_reference = !node.is_ghost(slot) && node.is_overflow(slot);
+                is_reference && node.value(slot) == value.reference
+            }))
+        })
     }
 }

@@ -14,6 +14,7 @@ use super::chain::Value;
 use super::{LevelReport, TreeReport};
 use crate::Tree;
 use crate::descend::Located;
+use crate::need::drive_reads;
 use crate::node::{Node, Place};
 use crate::space::map_page_of;
 
@@ -50,7 +51,7 @@ impl Tree {
     ) -> Result<bool> {
         let backoff = Backoff::new();
         for _ in 0..LOOKS_MAX {
-            if let Some(at) = self.locate(key, level)?
+            if let Some(at) = drive_reads(&self.pool, || self.locate(key, level))?
                 && let Some(page) = self.latch_pair(at, key, level)?
             {
                 return self.verify_node(&page, at, key, report, values);

@@ -1,28 +1,34 @@
-//! Insert, put and update: one loop, since they differ only in how they treat a key that is present
-//! or absent.
+//! Insert, put and update: one operation, since they differ only in how they treat a key that is
+//! present or absent.
 //!
 //! ```text
-//!          ┌──────────── wait for a lock ◄──────┐
-//!          ▼                                    │
-//!   reserve ─► latch leaf ─► lock ─► decide ────┼─► log, change ─► done
-//!          ▲                                    │
-//!          ├──────────── make room ◄────────────┤
-//!          └──────────── write chain ◄──────────┘     (latch released on each way back)
+//!          ┌──────────── need: lock, log space, page ◄──┐
+//!          ▼                                            │
+//!   reserve ─► latch leaf ─► lock ─► decide ────────────┼─► log, change ─► done
+//!          ▲                                            │
+//!          ├──────────── make room ◄────────────────────┤
+//!          └──────────── write chain ◄──────────────────┘     (latch released on each way back)
 //! ```
 //! Once the key's lock is granted, the transaction keeps it, so a decision made in one latch hold
 //! is valid in all later ones. Only the gap must be checked again in each later latch hold, while
 //! the key has no record in the leaf.
+//!
+//! A value that goes to an overflow chain is written there after the locks are granted and the
+//! decision is made, so that a refused insert writes no chain.
 
 use clearway_base::{Error, Result};
 use clearway_pool::ExclusivePage;
 
-use super::{Absent, LockVerdict, OP_OVERHEAD};
+use super::{Absent, OP_OVERHEAD};
 use crate::descend::PendingAdoption;
 use crate::locking::LockWaitState;
+use crate::need::{Step, drive, reserve};
 use crate::node::Node;
 use crate::op::{self, Change, Op, UserOp};
+use crate::overflow::{ChainWriter, OverflowRef};
+use crate::restructure::RoomMaker;
 use crate::scratch::Scratch;
-use crate::{Context, LeafHint, Tree, overflow};
+use crate::{Environment, Journal, LeafHint, Tree, Wait};
 
 /// The requirement of a store on the key's presence.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,120 +54,124 @@ struct Stored<'v> {
     overflow: bool,
 }
 
+/// A store of one record.
+struct Store<'a> {
+    key: &'a [u8],
+    value: &'a [u8],
+    goal: Goal,
+    is_inline: bool,
+    /// The reference to the value's overflow chain, once that is written.
+    chain: Option<[u8; OverflowRef::LEN]>,
+    waited: LockWaitState,
+    pending: Option<PendingAdoption>,
+    stage: Stage<'a>,
+}
+
+/// The next thing that a store does.
+enum Stage<'a> {
+    /// Change the leaf.
+    Leaf,
+    /// Make room in the leaf first.
+    Room(RoomMaker),
+    /// The key is locked, and the operation allowed: write the value's overflow chain first.
+    Chain(ChainWriter<'a>),
+}
+
 /// The result of one latch hold on the leaf.
-enum StoreStep {
+enum LeafStep {
     /// Done; whether a record was replaced.
     Done(bool),
-    /// The lock that the operation needs is held, and the operation is refused because the key is
-    /// present (or absent).
-    Refused(Error),
-    /// The lock was denied: wait for it and repeat.
-    Wait(clearway_lock::LockId, clearway_lock::RangeMode),
     /// The leaf is too full: make room for this many bytes and repeat.
     Room(usize),
     /// The key is locked and the operation allowed: write the overflow chain and repeat.
     Chain,
 }
 
-impl Tree {
-    /// Stores a record; `true` if it replaced one.
-    pub(super) fn store<C: Context>(
-        &self,
+impl<'a> Store<'a> {
+    /// Returns true if the store has replaced a record.
+    #[inline]
+    fn step<C: Environment>(
+        &mut self,
+        tree: &Tree,
         ctx: &mut C,
         hint: &mut LeafHint,
-        key: &[u8],
-        value: &[u8],
-        goal: Goal,
-    ) -> Result<bool> {
-        self.check_key(key)?;
-        self.check_value(value)?;
-        if self.limits.is_inline(key.len(), value.len()) {
-            let stored = Stored { bytes: value, overflow: false };
-            return stored_or_absent(self.store_loop(ctx, hint, key, Some(stored), goal)?);
-        }
-        // First the locks and the decision, then the chain: a refused insert writes no chain.
-        if let Some(replaced) = self.store_loop(ctx, hint, key, None, goal)? {
-            return Ok(replaced);
-        }
-        let chain = overflow::store(ctx, &self.pool, &self.space, self.id, value)?;
-        let stored = Stored { bytes: &chain.to_bytes(), overflow: true };
-        let result = self.store_loop(ctx, hint, key, Some(stored), goal);
-        if result.is_err() {
-            // The chain is not linked to anything yet. If freeing it fails too, the first error is
-            // the one to report; the pages show up in `verify` as allocated and unreachable.
-            let _ = overflow::free(ctx, &self.pool, &self.space, self.id, chain);
-        }
-        stored_or_absent(result?)
-    }
-
-    /// Repeats `store_step`, with the work that each step requires in between, until the store is
-    /// done. Returns `None` if the value is still to be written to a chain.
-    fn store_loop<C: Context>(
-        &self,
-        ctx: &mut C,
-        hint: &mut LeafHint,
-        key: &[u8],
-        stored: Option<Stored<'_>>,
-        goal: Goal,
-    ) -> Result<Option<bool>> {
-        ctx.expect(self.lock_of(key));
-        let mut waited = LockWaitState::default();
-        let mut pending = None;
-        // The old value's length is not known yet; it is at most the longest inline record. Twice,
-        // for the undo.
-        let new_len = stored.map_or(0, |stored| stored.bytes.len());
-        let bytes = key.len() + new_len + self.limits.record_len_max + OP_OVERHEAD;
+    ) -> Step<bool> {
         loop {
-            ctx.reserve(2 * bytes)?;
-            match self.store_step(ctx, hint, key, stored, goal, (&mut waited, &mut pending))? {
-                StoreStep::Done(replaced) => {
-                    waited.release_others(ctx);
-                    self.adopt_pending(ctx, key, pending);
-                    return Ok(Some(replaced));
+            if !matches!(self.stage, Stage::Leaf) {
+                self.prepare(tree, ctx, hint)?;
+            }
+            match self.step_leaf(tree, ctx, hint)? {
+                LeafStep::Done(replaced) => {
+                    self.waited.release_others(ctx);
+                    tree.adopt_pending(ctx, self.key, self.pending);
+                    return Ok(replaced);
                 }
-                StoreStep::Chain => {
-                    waited.release_others(ctx);
-                    return Ok(None);
+                LeafStep::Chain => {
+                    self.waited.release_others(ctx);
+                    self.stage = Stage::Chain(ChainWriter::new(tree.id, self.value));
                 }
-                StoreStep::Refused(error) => return Err(error),
-                StoreStep::Wait(id, mode) => waited.wait(ctx, id, mode)?,
-                StoreStep::Room(bytes) => self.make_room(ctx, hint, key, bytes)?,
+                LeafStep::Room(bytes) => self.stage = Stage::Room(RoomMaker::new(bytes)),
             }
         }
     }
 
-    /// One latch hold: lock, decide, log, change.
-    #[inline]
-    fn store_step<C: Context>(
-        &self,
+    /// Does what is to be done before the leaf can be changed.
+    #[cold]
+    fn prepare<C: Environment>(
+        &mut self,
+        tree: &Tree,
         ctx: &mut C,
         hint: &mut LeafHint,
-        key: &[u8],
-        stored: Option<Stored<'_>>,
-        goal: Goal,
-        (waited, pending): (&mut LockWaitState, &mut Option<PendingAdoption>),
-    ) -> Result<StoreStep> {
-        let (mut leaf, known): (ExclusivePage<'_>, _) = self.leaf_and_slot(key, hint, pending)?;
-        let node = Node::new(&*leaf);
-        let found = match self.lock_for_write(ctx, node, key, known, goal.absent(), waited) {
-            LockVerdict::Denied(id, mode) => return Ok(StoreStep::Wait(id, mode)),
-            LockVerdict::Locked(found) => found,
+    ) -> Step<()> {
+        match &mut self.stage {
+            Stage::Leaf => {}
+            Stage::Room(room) => room.step(tree, ctx, hint, self.key)?,
+            Stage::Chain(writer) => {
+                self.chain = Some(writer.step(ctx, &tree.space)?.to_bytes());
+            }
+        }
+        self.stage = Stage::Leaf;
+        Ok(())
+    }
+
+    /// One latch hold: lock, decide, log, change.
+    #[inline]
+    fn step_leaf<C: Environment>(
+        &mut self,
+        tree: &Tree,
+        ctx: &mut C,
+        hint: &mut LeafHint,
+    ) -> Step<LeafStep> {
+        let Store { key, goal, .. } = *self;
+        let chain = self.chain;
+        let stored = match &chain {
+            Some(reference) => Some(Stored { bytes: reference, overflow: true }),
+            None => self.is_inline.then_some(Stored { bytes: self.value, overflow: false }),
         };
+        // The old value's length is not known yet; it is at most the longest inline record. Twice,
+        // for the undo.
+        let new_len = stored.map_or(0, |stored| stored.bytes.len());
+        reserve(ctx, 2 * (key.len() + new_len + tree.limits.record_len_max + OP_OVERHEAD))?;
+        let (mut leaf, known): (ExclusivePage<'_>, _) =
+            tree.leaf_and_slot(key, hint, &mut self.pending)?;
+        let node = Node::new(&*leaf);
+        let absent = goal.absent();
+        let found = tree.lock_for_write(ctx, node, key, known, absent, &mut self.waited)?;
         // The key, or the gap in which it would be, is locked. So whether the key is present cannot
         // change until the transaction ends, and a refusal because of that is a serializable read.
         let live = found.is_ok_and(|slot| !node.is_ghost(slot));
         match goal {
-            Goal::Insert if live => return Ok(StoreStep::Refused(Error::DuplicateKey)),
-            Goal::Update if !live => return Ok(StoreStep::Refused(Error::NotFound)),
+            Goal::Insert if live => return Err(Error::DuplicateKey.into()),
+            Goal::Update if !live => return Err(Error::NotFound.into()),
             _ => {}
         }
-        let Some(stored) = stored else { return Ok(StoreStep::Chain) };
+        let Some(stored) = stored else { return Ok(LeafStep::Chain) };
         let fits = match found {
             Ok(slot) => node.fits_value(slot, stored.bytes.len()),
             Err(_) => node.fits(key.len(), stored.bytes.len()),
         };
         if !fits {
-            return Ok(StoreStep::Room(stored.bytes.len()));
+            return Ok(LeafStep::Room(stored.bytes.len()));
         }
         // From here on nothing can fail but the log itself (write invariant 4).
         let change = match found {
@@ -174,34 +184,48 @@ impl Tree {
         };
         let (Ok(slot) | Err(slot)) = found;
         let shrinks = live && stored.bytes.len() < node.value_len(slot) && !Tree::is_sparse(node);
-        let op = UserOp { page: leaf.id(), tree: self.id, slot, key, change };
+        let op = UserOp { page: leaf.id(), tree: tree.id, slot, key, change };
         if matches!(op.change, Change::Delta { new: [], .. }) {
-            return Ok(StoreStep::Done(true)); // The value is what it was.
+            return Ok(LeafStep::Done(true)); // The value is what it was.
         }
         let mut scratch = Scratch::borrow();
         op.encode(&mut scratch.body);
         let dropped = op.dropped_overflow().map(<[u8]>::to_vec);
         let change = detached(&op.change, stored.bytes);
         let op = Op::User(UserOp { page: op.page, tree: op.tree, slot, key, change });
-        op::perform_decoded(ctx, Context::log_user, &op, &scratch.body, &mut [&mut leaf])?;
+        op::perform_decoded(ctx, Journal::log_user, &op, &scratch.body, &mut [&mut leaf])?;
+        if stored.overflow {
+            ctx.note_unlinked(None);
+        }
         if let Some(reference) = dropped {
-            ctx.defer_free(self.id, &reference);
+            ctx.defer_free(tree.id, &reference);
         }
         if shrinks && Tree::is_sparse(Node::new(&*leaf)) {
-            ctx.defer_maintenance(self.id, key);
+            ctx.defer_maintenance(tree.id, key);
         }
-        Ok(StoreStep::Done(live))
+        Ok(LeafStep::Done(live))
     }
 }
 
-/// Returns the outcome of a `store_loop` that was given the value. Such a loop never returns
-/// `None`: only `StoreStep::Chain` leads to it, which requires that there is no value. The error
-/// for that impossible case keeps this code free of a panic.
-#[inline]
-fn stored_or_absent(done: Option<bool>) -> Result<bool> {
-    match done {
-        Some(replaced) => Ok(replaced),
-        None => Err(Error::NotFound),
+impl Tree {
+    /// Stores a record; `true` if it replaced one.
+    #[inline]
+    pub(super) fn store<C: Environment + Wait>(
+        &self,
+        ctx: &mut C,
+        hint: &mut LeafHint,
+        key: &[u8],
+        value: &[u8],
+        goal: Goal,
+    ) -> Result<bool> {
+        self.check_key(key)?;
+        self.check_value(value)?;
+        ctx.expect(self.lock_of(key));
+        let is_inline = self.limits.is_inline(key.len(), value.len());
+        let (waited, stage) = (LockWaitState::default(), Stage::Leaf);
+        let mut store =
+            Store { key, value, goal, is_inline, chain: None, waited, pending: None, stage };
+        drive(&self.pool, ctx, |ctx| store.step(self, ctx, hint))
     }
 }
 

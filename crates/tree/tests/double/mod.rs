@@ -6,13 +6,14 @@
 use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 
-use clearway_base::{Error, KeyName, Lsn, LsnSpan, PageId, Result, TreeId};
+use clearway_base::{Error, KeyName, Lsn, LsnSpan, PAGE_SIZE, PageId, Result, TreeId};
 use clearway_disk::{Disk, MemoryDisk};
 use clearway_lock::{LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode, WaitLimit};
 use clearway_pool::{Pool, PoolOptions, Wal};
+use clearway_testkit::Random;
 use clearway_tree::{
-    Context, Direction, LeafHint, ReadIntent, SPACE_SPAN, SpaceMap, Tree, TreeConfig, TreeReport,
-    redo,
+    Direction, Journal, LeafHint, Locks, ReadIntent, SPACE_SPAN, SpaceMap, Tree, TreeConfig,
+    TreeReport, Upkeep, Wait, redo,
 };
 
 pub type Records = Vec<(Vec<u8>, Vec<u8>)>;
@@ -78,10 +79,27 @@ impl Database {
         Database::through(log, &disk.clone(), disk)
     }
 
+    /// In a cache of 64 pages.
+    pub fn small() -> Database {
+        let disk = MemoryDisk::new();
+        let db = Database::with_cache(Arc::default(), &disk.clone(), disk, 64 * PAGE_SIZE as u64);
+        db.space.create(&mut db.begin()).unwrap();
+        db
+    }
+
     /// On `disk`, of which the pool sees what `seen` lets it.
     pub fn through(log: Arc<MemoryLog>, seen: &dyn Disk, disk: MemoryDisk) -> Database {
+        Database::with_cache(log, seen, disk, 64 << 20)
+    }
+
+    fn with_cache(
+        log: Arc<MemoryLog>,
+        seen: &dyn Disk,
+        disk: MemoryDisk,
+        cache_bytes: u64,
+    ) -> Database {
         let options = PoolOptions {
-            cache_bytes: 64 << 20,
+            cache_bytes,
             max_bytes: 1 << 30,
             background_cleaner: false,
             ..PoolOptions::default()
@@ -136,6 +154,7 @@ impl Database {
             limit: WaitLimit::Default,
             undo: Vec::new(),
             frees: Vec::new(),
+            unlinked: None,
             sparse: Vec::new(),
             leaves_upkeep: false,
             asked: Vec::new(),
@@ -145,6 +164,9 @@ impl Database {
             undoing: false,
             refused_system: None,
             after_ghost_is_free: None,
+            denials: None,
+            is_granted: false,
+            needs: Needs::default(),
         }
     }
 
@@ -179,6 +201,8 @@ pub struct Txn {
     pub limit: WaitLimit,
     pub undo: Vec<Vec<u8>>,
     pub frees: Vec<(usize, Vec<u8>)>,
+    /// The overflow chain to which no record leads.
+    pub unlinked: Option<[u8; 16]>,
     pub sparse: Vec<Vec<u8>>,
     /// The test calls upkeep by hand.
     pub leaves_upkeep: bool,
@@ -194,11 +218,25 @@ pub struct Txn {
     pub refused_system: Option<u8>,
     /// What happens when it is asked whether a ghost is free, after the answer.
     pub after_ghost_is_free: Option<Box<dyn Fn() + Send>>,
+    /// If set, some requests for locks and log space are denied though they could be granted.
+    pub denials: Option<Random>,
+    /// Whether log space was waited for, so that the next reservation is granted.
+    is_granted: bool,
+    /// The numbers of its waits.
+    pub needs: Needs,
+}
+
+/// The numbers of a transaction's waits.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Needs {
+    pub locks: u64,
+    pub log_space: u64,
 }
 
 impl Txn {
     /// Commits: tags, frees what was dropped, looks after sparse leaves.
     pub fn commit(mut self, tree: &Tree) {
+        self.free_unlinked(tree);
         let lsn = self.log.insert(&[]).end;
         self.locks.release_all(&mut self.owner, Some(lsn));
         for (_, reference) in std::mem::take(&mut self.frees) {
@@ -215,13 +253,23 @@ impl Txn {
 
     /// Undoes all but the first `savepoint` operations.
     pub fn rollback_to(&mut self, tree: &Tree, savepoint: usize) {
+        self.free_unlinked(tree);
         self.undoing = true;
         while self.undo.len() > savepoint {
             let body = self.undo.pop().unwrap();
             tree.undo(self, &body).unwrap();
+            self.free_unlinked(tree);
         }
         self.undoing = false;
         self.frees.retain(|(at, _)| *at <= savepoint);
+    }
+
+    /// Frees the chain that an operation has left: to be called when it has failed, and after an
+    /// undo.
+    pub fn free_unlinked(&mut self, tree: &Tree) {
+        if let Some(chain) = self.unlinked.take() {
+            tree.free_value(self, &chain).unwrap();
+        }
     }
 
     fn upkeep(&mut self, tree: &Tree) {
@@ -256,6 +304,10 @@ impl Txn {
         tree.delete(self, &mut LeafHint::default(), key)
     }
 
+    fn denies(&mut self) -> bool {
+        self.denials.as_mut().is_some_and(|random| random.one_in(4))
+    }
+
     fn check_no_latch(&self) {
         if self.latches_are_checked {
             for page in 2..self.pool.page_count().min(400) {
@@ -280,18 +332,17 @@ impl Drop for Txn {
     }
 }
 
-impl Context for Txn {
+impl Locks for Txn {
     fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome {
         self.asked.push((id, mode));
+        if self.denies() {
+            return Outcome::Denied;
+        }
         self.locks.try_acquire(&mut self.owner, id, mode)
     }
     fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome {
         self.asked.push((id, mode));
         self.locks.check(&mut self.owner, id, mode)
-    }
-    fn wait(&mut self, id: LockId, mode: RangeMode, _: &KeyName) -> Result<()> {
-        self.check_no_latch();
-        self.locks.acquire(&mut self.owner, id, mode, self.limit)
     }
     fn release(&mut self, id: LockId) {
         self.locks.release(&mut self.owner, id);
@@ -299,24 +350,24 @@ impl Context for Txn {
     fn holds(&self, id: LockId, mode: RangeMode) -> bool {
         self.owner.holds(id, mode)
     }
-    fn ghost_is_free(&self, ghost: LockId) -> bool {
-        let is_free = self.locks.is_idle(ghost);
-        self.after_ghost_is_free.iter().for_each(|happens| happens());
-        is_free
-    }
     fn inherit_tag(&mut self, from: LockId, to: LockId) -> bool {
         self.locks.inherit_tag(&mut self.owner, from, to, self.acknowledged)
     }
     fn pass_tag(&mut self, before: LockId, key: LockId) {
         self.locks.pass_tag(before, key);
     }
+}
+
+impl Journal for Txn {
     fn is_undoing(&self) -> bool {
         self.undoing
     }
-    fn reserve(&mut self, bytes: usize) -> Result<()> {
-        self.check_no_latch();
+    fn reserve(&mut self, bytes: usize) -> Outcome {
+        if !std::mem::take(&mut self.is_granted) && self.denies() {
+            return Outcome::Denied;
+        }
         self.reserved = self.reserved.max(bytes);
-        Ok(())
+        Outcome::Granted
     }
     fn log_user(&mut self, body: &[u8]) -> Result<LsnSpan> {
         self.undo.push(body.to_vec());
@@ -331,11 +382,37 @@ impl Context for Txn {
     fn log_compensation(&mut self, body: &[u8]) -> Result<LsnSpan> {
         self.log(body)
     }
+}
+
+impl Upkeep for Txn {
+    fn ghost_is_free(&self, ghost: LockId) -> bool {
+        let is_free = self.locks.is_idle(ghost);
+        self.after_ghost_is_free.iter().for_each(|happens| happens());
+        is_free
+    }
     fn defer_free(&mut self, _: TreeId, reference: &[u8]) {
         self.frees.push((self.undo.len(), reference.to_vec()));
     }
     fn defer_maintenance(&mut self, _: TreeId, key: &[u8]) {
         self.sparse.push(key.to_vec());
+    }
+    fn note_unlinked(&mut self, chain: Option<(TreeId, [u8; 16])>) {
+        self.unlinked = chain.map(|(_, chain)| chain);
+    }
+}
+
+impl Wait for Txn {
+    fn wait_for_lock(&mut self, id: LockId, mode: RangeMode, _: &KeyName) -> Result<()> {
+        self.check_no_latch();
+        self.needs.locks += 1;
+        self.locks.acquire(&mut self.owner, id, mode, self.limit)
+    }
+    fn wait_for_log_space(&mut self, bytes: usize) -> Result<()> {
+        self.check_no_latch();
+        self.needs.log_space += 1;
+        self.is_granted = true;
+        self.reserved = self.reserved.max(bytes);
+        Ok(())
     }
 }
 

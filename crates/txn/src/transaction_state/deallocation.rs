@@ -1,11 +1,10 @@
 //! Deferred frees, done after the commit: each step in the log says which free it belongs to.
 
 use clearway_base::{
-    Lsn, LsnSpan, PageId, Result,
+    Lsn, LsnSpan, Result,
     failpoint::{self, Failpoint},
 };
 use clearway_log::Record;
-use clearway_tree::Tree;
 
 use super::TransactionState;
 use crate::{deferred::DeferredDeallocations, record};
@@ -50,16 +49,11 @@ impl TransactionState {
     }
 
     fn free_each(&mut self, frees: &DeferredDeallocations) -> Result<()> {
-        let core = self.core.clone();
         let done = self.freeing.map_or(0, |freeing| freeing.begun);
         for (number, (tree, reference)) in frees.iter().enumerate().skip(done as usize) {
             let number = number as u64;
             self.freeing.iter_mut().for_each(|freeing| freeing.current = number);
-            // The value is not reachable any more, even if its table has been dropped meanwhile; so
-            // the id of its tree is enough, and no root is needed.
-            let (pool, space) = (core.pool.clone(), core.space.clone());
-            let owner = Tree::open(pool, space, tree, PageId::NONE, core.tree_config());
-            owner.free_value(self, reference)?;
+            self.tree_by_id(tree).free_value(self, reference)?;
             self.freeing.iter_mut().for_each(|freeing| freeing.begun = number + 1);
         }
         Ok(())

@@ -14,7 +14,7 @@
 //! - ESCALATION-3. Other transactions notice an escalation only by having to wait: isolation is the
 //!   same (TXN-6).
 //!
-//! | has | asks for | has then no more locks for |
+//! | has | asks for | then takes no key locks for |
 //! | --- | --- | --- |
 //! | IS | S | reads |
 //! | IX | X, or if that is denied SIX | anything; or reads |

@@ -7,9 +7,9 @@ use clearway_disk::MemoryDisk;
 use clearway_lock::{LockId, Outcome, RangeMode};
 use clearway_pool::{Pool, PoolOptions, Wal};
 
-use crate::context::Context;
 use crate::op::redo;
 use crate::space::SpaceMap;
+use crate::{Journal, Locks, Upkeep, Wait};
 
 /// A log that is durable at once.
 #[derive(Default)]
@@ -62,7 +62,7 @@ impl Memory {
 
     /// A transaction.
     pub(crate) fn context(&self) -> TestContext {
-        TestContext { log: self.log.clone(), reserves_left: None }
+        TestContext { log: self.log.clone(), reserves_left: None, unlinked: None }
     }
 
     /// What redo makes of the log on an empty disk. Then the log is redone once more, but for the
@@ -84,43 +84,37 @@ pub(crate) struct TestContext {
     log: Arc<MemoryLog>,
     /// How many more times log space is granted.
     pub(crate) reserves_left: Option<usize>,
+    /// The overflow chain to which no record leads.
+    pub(crate) unlinked: Option<(TreeId, [u8; 16])>,
 }
 
-impl Context for TestContext {
+impl Locks for TestContext {
     fn request(&mut self, _: LockId, _: RangeMode) -> Outcome {
         Outcome::Granted
     }
     fn check(&mut self, _: LockId, _: RangeMode) -> Outcome {
         Outcome::Granted
     }
-    fn wait(&mut self, _: LockId, _: RangeMode, _: &KeyName) -> Result<()> {
-        Ok(())
-    }
     fn release(&mut self, _: LockId) {}
     fn holds(&self, _: LockId, _: RangeMode) -> bool {
-        true
-    }
-    fn defer_free(&mut self, _: TreeId, _: &[u8]) {}
-    fn defer_maintenance(&mut self, _: TreeId, _: &[u8]) {}
-    fn ghost_is_free(&self, _: LockId) -> bool {
         true
     }
     fn inherit_tag(&mut self, _: LockId, _: LockId) -> bool {
         true
     }
     fn pass_tag(&mut self, _: LockId, _: LockId) {}
+}
+
+impl Journal for TestContext {
     fn is_undoing(&self) -> bool {
         false
     }
-    fn reserve(&mut self, bytes: usize) -> Result<()> {
-        match self.reserves_left.take() {
-            // Exhausted once, then generous again: the failed operation cleans up.
-            Some(0) => {
-                Err(Error::LogFull { wanted_bytes: bytes as u64, capacity_bytes: 0, keeper: None })
-            }
+    fn reserve(&mut self, _: usize) -> Outcome {
+        match &mut self.reserves_left {
+            Some(0) => Outcome::Denied,
             left => {
-                self.reserves_left = left.map(|left| left - 1);
-                Ok(())
+                left.iter_mut().for_each(|left| *left -= 1);
+                Outcome::Granted
             }
         }
     }
@@ -132,5 +126,27 @@ impl Context for TestContext {
     }
     fn log_compensation(&mut self, body: &[u8]) -> Result<LsnSpan> {
         Ok(self.log.insert(body))
+    }
+}
+
+impl Upkeep for TestContext {
+    fn defer_free(&mut self, _: TreeId, _: &[u8]) {}
+    fn defer_maintenance(&mut self, _: TreeId, _: &[u8]) {}
+    fn ghost_is_free(&self, _: LockId) -> bool {
+        true
+    }
+    fn note_unlinked(&mut self, chain: Option<(TreeId, [u8; 16])>) {
+        self.unlinked = chain;
+    }
+}
+
+impl Wait for TestContext {
+    fn wait_for_lock(&mut self, _: LockId, _: RangeMode, _: &KeyName) -> Result<()> {
+        Ok(())
+    }
+    /// Fails once; the log then has room, so that the failed operation can clean up.
+    fn wait_for_log_space(&mut self, bytes: usize) -> Result<()> {
+        self.reserves_left = None;
+        Err(Error::LogFull { wanted_bytes: bytes as u64, capacity_bytes: 0, keeper: None })
     }
 }

@@ -1,15 +1,17 @@
-//! The tree's [`Context`], implemented by the transaction state (TXN-2: only `wait` waits for a
-//! lock and only `reserve` for log space; a `log_*` call may wait for room in the log's ring).
+//! The interface through which a tree operation uses its transaction ([`Locks`], [`Journal`],
+//! [`Upkeep`]), and through which its needs are met ([`Wait`]), implemented by the transaction
+//! state (TXN-2: only `Wait` waits for a lock or for log space; a `log_*` call may wait for room in
+//! the log's ring).
 
 use clearway_base::{KeyName, Lsn, LsnSpan, Result, TreeId, TxnId};
 use clearway_lock::{LockId, Outcome, RangeMode};
 use clearway_log::{Record, record_bytes};
-use clearway_tree::Context;
+use clearway_tree::{Journal, Locks, Upkeep, Wait};
 
 use super::TransactionState;
 use crate::{record, upkeep::Report};
 
-impl Context for TransactionState {
+impl Locks for TransactionState {
     #[inline]
     fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome {
         let mode = self.taken(mode);
@@ -38,27 +40,12 @@ impl Context for TransactionState {
         self.core.locks.check(&mut self.owner, id, mode)
     }
 
-    fn wait(&mut self, id: LockId, mode: RangeMode, name: &KeyName) -> Result<()> {
-        self.wait_for_key(id, self.taken(mode), name)
-    }
-
     fn release(&mut self, id: LockId) {
         self.core.locks.release(&mut self.owner, id);
     }
 
     fn holds(&self, id: LockId, mode: RangeMode) -> bool {
         self.owner.holds(id, mode)
-    }
-
-    fn ghost_is_free(&self, ghost: LockId) -> bool {
-        // Under an absolute X the ghosts of this transaction have no range locks of their own
-        // (TXN-6), so the lock table does not show that they are in use.
-        let is_covered = self.cover.covers(RangeMode::XX);
-        let is_free = !self.recovering && !is_covered && self.core.locks.is_idle(ghost);
-        if !is_free {
-            self.met_held_ghost.set(true);
-        }
-        is_free
     }
 
     fn inherit_tag(&mut self, from: LockId, to: LockId) -> bool {
@@ -74,24 +61,21 @@ impl Context for TransactionState {
     fn pass_tag(&mut self, before: LockId, key: LockId) {
         self.core.locks.pass_tag(before, key);
     }
+}
+
+impl Journal for TransactionState {
+    #[inline]
+    fn reserve(&mut self, bytes: usize) -> Outcome {
+        let (core, bytes) = (&self.core, bytes as u64);
+        // The reservation of a loser was lost when its process ended.
+        let is_reserved = (!self.undoing || self.recovering)
+            && self.reservation.try_reserve(core, bytes)
+            || self.undoing && self.reservation.try_reserve_undo(core, bytes);
+        if is_reserved { Outcome::Granted } else { Outcome::Denied }
+    }
 
     fn is_undoing(&self) -> bool {
         self.undoing
-    }
-
-    #[inline]
-    fn reserve(&mut self, bytes: usize) -> Result<()> {
-        if !self.undoing {
-            return self.reservation.reserve(&self.core, self.index, bytes as u64);
-        }
-        // The reservation of a loser was lost when its process ended. Its space is free now, unless
-        // the log's capacity was made smaller, so try to reserve it again. If that fails, the
-        // engine's reserve pays.
-        if self.recovering && self.reservation.reserve(&self.core, self.index, bytes as u64).is_ok()
-        {
-            return Ok(());
-        }
-        self.reservation.reserve_undo(&self.core, self.index, bytes as u64)
     }
 
     #[inline]
@@ -135,6 +119,19 @@ impl Context for TransactionState {
             log.release_space(bytes);
         }
     }
+}
+
+impl Upkeep for TransactionState {
+    fn ghost_is_free(&self, ghost: LockId) -> bool {
+        // Under an absolute X the ghosts of this transaction have no range locks of their own
+        // (TXN-6), so the lock table does not show that they are in use.
+        let is_covered = self.cover.covers(RangeMode::XX);
+        let is_free = !self.recovering && !is_covered && self.core.locks.is_idle(ghost);
+        if !is_free {
+            self.met_held_ghost.set(true);
+        }
+        is_free
+    }
 
     fn defer_free(&mut self, tree: TreeId, reference: &[u8]) {
         // The change was logged just now: it is the newest of the undo list.
@@ -142,11 +139,36 @@ impl Context for TransactionState {
         self.reservation.owe_frees(self.frees.log_bytes());
     }
 
+    fn note_unlinked(&mut self, chain: Option<(TreeId, [u8; 16])>) {
+        self.unlinked = chain;
+    }
+
     fn defer_maintenance(&mut self, tree: TreeId, key: &[u8]) {
         match self.reported.last_mut() {
             Some(last) if last.leaf.0 == tree && last.leaf.1 == key => last.again = true,
             _ => self.reported.push(Report { leaf: (tree, key.to_vec()), again: false }),
         }
+    }
+}
+
+impl Wait for TransactionState {
+    fn wait_for_lock(&mut self, id: LockId, mode: RangeMode, name: &KeyName) -> Result<()> {
+        self.wait_for_key(id, self.taken(mode), name)
+    }
+
+    #[cold]
+    fn wait_for_log_space(&mut self, bytes: usize) -> Result<()> {
+        let bytes = bytes as u64;
+        if !self.undoing {
+            return self.reservation.reserve(&self.core, self.index, bytes);
+        }
+        // The reservation of a loser was lost when its process ended. Its space is free now, unless
+        // the log's capacity was made smaller, so try to reserve it again. If that fails, the
+        // engine's reserve pays.
+        if self.recovering && self.reservation.reserve(&self.core, self.index, bytes).is_ok() {
+            return Ok(());
+        }
+        self.reservation.reserve_undo(&self.core, self.index, bytes)
     }
 }
 

@@ -1,0 +1,194 @@
+//! The needs of operations, and the driver that blocks until they are met.
+//!
+//! An operation is a state machine: each call of its step does as much as it can without waiting,
+//! and returns its result or a [`Need`]. A driver meets the need and calls the step again.
+//!
+//! ```text
+//!            step ──► Ok: done
+//!             ▲  └──► Err(Incomplete): ── error: the operation has failed
+//!             │                   └ need: the driver waits for the lock, for log space,
+//!             └──────── met ◄────── for the page, or for the file to grow
+//! ```
+//!
+//! Invariants
+//! 1. *No latch across a need.* The step has returned, and its guards are dropped.
+//! 2. *Point of no return.* The step that logs the operation's record returns `Ok`. What follows
+//!    the record (an adoption) cannot fail the operation: if it needs something, it is left to
+//!    upkeep. (Restructuring that an operation does before its record is logged in records of its
+//!    own, and may be followed by a need.)
+//! 3. *Progress.* A page that was needed arrives pinned, and stays pinned until the operation has
+//!    ended or has needed several others ([`OperationPins`]). A lock that was needed is kept
+//!    ([`locking`](crate::locking)).
+//! 4. *Limits on repetition count decisions only.* A loop with a bounded number of rounds does not
+//!    count a round that ended in a need.
+//! 5. *A failed wait ends the operation.* The driver returns its error, and the operation is
+//!    dropped: it has changed nothing, and the transaction frees the overflow chain that it may
+//!    have written ([`Upkeep::note_unlinked`](crate::Upkeep::note_unlinked)).
+
+use clearway_base::{Error, KeyName, PageId, Result};
+use clearway_lock::{LockId, Outcome, RangeMode};
+use clearway_pool::{OperationPins, Pool};
+use clearway_sync::step;
+
+use crate::Journal;
+
+/// A thing that an operation lacks.
+#[derive(Debug)]
+pub enum Need {
+    /// A lock that another transaction holds.
+    Lock {
+        /// The lock.
+        id: LockId,
+        /// The mode in which it is wanted.
+        mode: RangeMode,
+        /// The key whose lock it is, for errors and statistics.
+        name: KeyName,
+    },
+    /// This many bytes of log space, in the sense of [`Journal::reserve`].
+    LogSpace(usize),
+    /// A page that is not in memory.
+    Page(PageId),
+    /// A longer data file.
+    FileLength {
+        /// The page up to which it should reach.
+        last: PageId,
+        /// False if the operation may be able to go on even though the file cannot grow.
+        is_required: bool,
+    },
+}
+
+/// The reason for which a step has not completed its operation. One word, so that results stay
+/// small on the hot path.
+#[derive(Debug)]
+pub struct Incomplete(Box<Reason>);
+
+#[derive(Debug)]
+enum Reason {
+    Need(Need),
+    Failed(Error),
+}
+
+/// The result of a step.
+pub type Step<T> = std::result::Result<T, Incomplete>;
+
+impl Incomplete {
+    /// Returns the need, or the error with which the operation has failed.
+    ///
+    /// # Errors
+    /// That error.
+    #[cold]
+    pub fn need(self) -> Result<Need> {
+        match *self.0 {
+            Reason::Need(need) => Ok(need),
+            Reason::Failed(error) => Err(error),
+        }
+    }
+}
+
+impl From<Need> for Incomplete {
+    #[cold]
+    fn from(need: Need) -> Incomplete {
+        Incomplete(Box::new(Reason::Need(need)))
+    }
+}
+
+impl From<Error> for Incomplete {
+    #[cold]
+    fn from(error: Error) -> Incomplete {
+        Incomplete(Box::new(Reason::Failed(error)))
+    }
+}
+
+/// Waits for what operations need of their transaction.
+pub trait Wait {
+    /// Acquires a lock, waiting as long as the transaction's limit allows. No latch is held.
+    ///
+    /// # Errors
+    /// `Deadlock`, `LockTimeout`, `WouldBlock`, `Cancelled`.
+    fn wait_for_lock(&mut self, id: LockId, mode: RangeMode, name: &KeyName) -> Result<()>;
+
+    /// Reserves log space as [`Journal::reserve`] does, waiting for it where that can help. No
+    /// latch is held.
+    ///
+    /// # Errors
+    /// `LogFull`, `DiskFull`, `Poisoned`.
+    fn wait_for_log_space(&mut self, bytes: usize) -> Result<()>;
+}
+
+/// Runs an operation, and waits for what it needs.
+///
+/// # Errors
+/// That of the operation, or of a wait.
+#[inline]
+pub(crate) fn drive<E: Wait, T>(
+    pool: &Pool,
+    env: &mut E,
+    mut step: impl FnMut(&mut E) -> Step<T>,
+) -> Result<T> {
+    // Most operations need nothing.
+    let mut pins = None;
+    loop {
+        match inside(|| step(env)) {
+            Ok(done) => return Ok(done),
+            Err(stop) => meet(pool, env, stop, &mut pins)?,
+        }
+    }
+}
+
+/// Runs a step. In debug builds, any call that would block panics while the step runs.
+#[inline]
+fn inside<T>(run: impl FnOnce() -> Step<T>) -> Step<T> {
+    let _inside = step::Inside::begin();
+    run()
+}
+
+/// Meets a need by waiting.
+#[cold]
+fn meet<'p, E: Wait>(
+    pool: &'p Pool,
+    env: &mut E,
+    stop: Incomplete,
+    pins: &mut Option<OperationPins<'p>>,
+) -> Result<()> {
+    match stop.need()? {
+        Need::Lock { id, mode, name } => env.wait_for_lock(id, mode, &name),
+        Need::LogSpace(bytes) => env.wait_for_log_space(bytes),
+        Need::Page(page) => pins.get_or_insert_with(|| OperationPins::new(pool)).take(page),
+        Need::FileLength { last, is_required } => match pool.ensure_len(last) {
+            Err(error) if is_required => Err(error),
+            _ => Ok(()),
+        },
+    }
+}
+
+/// Runs an operation that needs pages only.
+///
+/// # Errors
+/// That of the operation, or of reading a page.
+pub(crate) fn drive_reads<T>(pool: &Pool, mut step: impl FnMut() -> Step<T>) -> Result<T> {
+    drive(pool, &mut PagesOnly, |_| step())
+}
+
+/// The surroundings of an operation that requests neither locks nor log space.
+struct PagesOnly;
+
+impl Wait for PagesOnly {
+    fn wait_for_lock(&mut self, _: LockId, _: RangeMode, name: &KeyName) -> Result<()> {
+        debug_assert!(false, "no lock was requested: {name:?}");
+        Ok(())
+    }
+
+    fn wait_for_log_space(&mut self, bytes: usize) -> Result<()> {
+        debug_assert!(false, "no log space was requested: {bytes}");
+        Ok(())
+    }
+}
+
+/// Reserves log space, or reports that it is needed.
+#[inline]
+pub(crate) fn reserve<E: Journal>(env: &mut E, bytes: usize) -> Step<()> {
+    match env.reserve(bytes) {
+        Outcome::Granted => Ok(()),
+        Outcome::Denied => Err(Need::LogSpace(bytes).into()),
+    }
+}
