@@ -1,68 +1,101 @@
-//! Pins of pages that an operation has needed, kept until the operation has ended.
+//! Pins of pages that an operation has needed, kept until the operation has ended or waits for
+//! something else.
 //!
-//! An operation that returns an absent page as a need, and begins anew when the page is there, must
-//! not lose the pages that it needed before.
+//! An operation that returns an absent page as a need, and goes on when the page is there, must not
+//! lose the page meanwhile.
 //!
 //! Invariants:
-//! - PINS-1. An operation keeps at most [`PINS_MAX`] pins: more than a path through a tree and a
-//!   space-map page.
-//! - PINS-2. Beyond a quarter of the cache, all operations together keep one pin each, that of the
-//!   page needed last. So pins leave the other pages for the threads that read pages in, however
-//!   many operations wait.
+//! - PINS-1. An operation keeps at most [`PINS_MAX`] pins, those of the pages that it needed last.
+//! - PINS-2. All operations together keep at most a quarter of the cache (and one operation its
+//!   pins, however small the cache is); the others wait in [`PinnedOperations`], and have no pin
+//!   there. So there are always pages to evict for those that read.
+//! - PINS-3. An operation that keeps pins waits for disk and log only, not for another operation:
+//!   its driver drops the pins before it waits for a lock or for log space. So those that wait for
+//!   PINS-2 go on at some time, whatever locks they hold.
 
-use clearway_base::{PageId, Result};
-use clearway_sync::atomic::Ordering;
+use clearway_base::{Error, PageId, Result};
+use clearway_sync::{Condvar, Mutex};
 
 use crate::{Pin, Pool};
 
-/// See PINS-1.
+/// More than the pages that one step uses: three nodes, a space-map page and a new page.
 const PINS_MAX: usize = 6;
+/// Pages that an operation may need: `TAKEN_BASE`, and `VISITS_MAX` times those of the file. One
+/// step of a cursor may pass all leaves, and descends to each of them over at most 256 levels.
+const TAKEN_BASE: u64 = 1000;
+const VISITS_MAX: u64 = 256;
 /// See PINS-2.
 const SHARE_OF_CACHE: usize = 4;
 
-/// The pins of one operation.
-#[derive(Debug)]
+/// The number of operations that keep pins.
+pub(crate) struct PinnedOperations {
+    count: Mutex<usize>,
+    max: usize,
+    /// One has ended.
+    ended: Condvar,
+}
+
+impl PinnedOperations {
+    /// For a cache of `capacity` pages.
+    pub(crate) fn new(capacity: usize) -> PinnedOperations {
+        let max = (capacity / SHARE_OF_CACHE / PINS_MAX).max(1);
+        PinnedOperations { count: Mutex::new(0), max, ended: Condvar::new() }
+    }
+
+    fn enter(&self) {
+        let mut count = self.count.lock();
+        while *count == self.max {
+            self.ended.wait(&mut count);
+        }
+        *count += 1;
+    }
+
+    fn leave(&self) {
+        *self.count.lock() -= 1;
+        self.ended.notify_one();
+    }
+}
+
+/// The pins of one operation. Dropped before the operation waits for anything but a page.
 pub struct OperationPins<'p> {
     pool: &'p Pool,
     /// The page needed last is the last one.
     pins: Vec<Pin<'p>>,
+    /// The number of pages that the operation has needed.
+    taken: u64,
 }
 
 impl<'p> OperationPins<'p> {
-    /// Begins with none.
-    #[inline]
+    /// Waits until the operation may keep pins (PINS-2).
+    #[cold]
     pub fn new(pool: &'p Pool) -> OperationPins<'p> {
-        OperationPins { pool, pins: Vec::new() }
+        pool.pinned_operations.enter();
+        OperationPins { pool, pins: Vec::with_capacity(PINS_MAX), taken: 0 }
     }
 
     /// Reads a page in if it is absent, and keeps it in memory.
     ///
     /// # Errors
-    /// As for [`Pool::pin`].
+    /// As for [`Pool::pin`]; `CorruptPage` after more pages than any path through sound pages has.
     #[cold]
     pub fn take(&mut self, page: PageId) -> Result<()> {
+        self.taken += 1;
+        if self.taken > TAKEN_BASE + VISITS_MAX * u64::from(self.pool.page_count()) {
+            let detail = "an operation comes back to this page again and again".into();
+            return Err(Error::CorruptPage { page, detail });
+        }
+        if self.pins.len() == PINS_MAX {
+            self.pins.remove(0);
+        }
         self.pins.push(self.pool.pin(page)?);
-        // Relaxed, here and below: the number orders nothing.
-        let kept = self.pool.operation_pins.fetch_add(1, Ordering::Relaxed) + 1;
-        let is_too_much = kept > self.pool.slots.capacity() / SHARE_OF_CACHE;
-        let keep = if is_too_much { 1 } else { PINS_MAX };
-        self.give_back(self.pins.len().saturating_sub(keep));
         Ok(())
-    }
-
-    /// Gives back the oldest pins.
-    fn give_back(&mut self, count: usize) {
-        self.pins.drain(..count);
-        self.pool.operation_pins.fetch_sub(count, Ordering::Relaxed);
     }
 }
 
 impl Drop for OperationPins<'_> {
-    #[inline]
     fn drop(&mut self) {
-        if !self.pins.is_empty() {
-            self.give_back(self.pins.len());
-        }
+        self.pins.clear();
+        self.pool.pinned_operations.leave();
     }
 }
 
@@ -92,31 +125,46 @@ mod tests {
         }
     }
 
-    #[test]
-    fn operations_keep_few_pins_and_one_each_when_there_are_many() {
+    fn small_pool() -> Arc<Pool> {
         let options = PoolOptions {
             cache_bytes: 64 * PAGE_SIZE as u64,
             background_cleaner: false,
             ..PoolOptions::default()
         };
-        let pool = Pool::open(&MemoryDisk::new(), Arc::new(NoLog), options).unwrap();
-        let mut operations: Vec<_> = (0..20).map(|_| OperationPins::new(&pool)).collect();
-        let mut next = 0;
-        let mut take = |operation: &mut OperationPins<'_>| {
-            next += 1;
-            operation.take(PageId(next)).unwrap();
-        };
-        (0..10).for_each(|_| take(&mut operations[0]));
+        Pool::open(&MemoryDisk::new(), Arc::new(NoLog), options).unwrap()
+    }
+
+    #[test]
+    fn operation_keeps_the_pages_that_it_needed_last() {
+        let pool = small_pool();
+        let mut pins = OperationPins::new(&pool);
+        (1..=10).for_each(|page| pins.take(PageId(page)).unwrap());
         assert_eq!(pool.held_pages(), PINS_MAX);
-        for operation in &mut operations {
-            (0..10).for_each(|_| take(operation));
-        }
-        // A quarter of 64 is 16, and each of the 20 has at least its last one.
-        let held = pool.held_pages();
-        assert!((20..=16 + 20).contains(&held), "{held}");
-        assert!(operations.iter().all(|one| !one.pins.is_empty() && one.pins.len() <= PINS_MAX));
-        drop(operations);
+        assert!((5..=10).all(|page| pool.space.frame(PageId(page)).is_pinned()));
+        drop(pins);
         assert_eq!(pool.held_pages(), 0);
-        assert_eq!(pool.operation_pins.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn operations_wait_for_each_other_rather_than_fill_the_cache() {
+        let pool = small_pool();
+        let most = Mutex::new(0);
+        std::thread::scope(|scope| {
+            for first in 0..16 {
+                let (pool, most) = (&pool, &most);
+                scope.spawn(move || {
+                    for _ in 0..200 {
+                        let mut pins = OperationPins::new(pool);
+                        (0..10).for_each(|n| pins.take(PageId(1 + 10 * first + n)).unwrap());
+                        let mut most = most.lock();
+                        *most = pool.held_pages().max(*most);
+                    }
+                });
+            }
+        });
+        let most = *most.lock();
+        assert!((PINS_MAX..=64 / SHARE_OF_CACHE).contains(&most), "{most}");
+        assert_eq!(pool.held_pages(), 0);
+        assert_eq!(*pool.pinned_operations.count.lock(), 0);
     }
 }

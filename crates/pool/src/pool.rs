@@ -21,7 +21,7 @@ use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result};
 use clearway_disk::Disk;
 use clearway_sync::{
     Counter,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
+    atomic::{AtomicU64, Ordering},
 };
 
 use crate::{
@@ -32,6 +32,7 @@ use crate::{
     frame::Frame,
     header,
     latch::{LatchOutcome, Seen},
+    operation_pins::PinnedOperations,
     optimistic::OptimisticPage,
     shared::SharedPage,
     slots::Slots,
@@ -59,8 +60,7 @@ pub struct Pool {
     pub(crate) wal: Arc<dyn Wal>,
     pub(crate) cleaning: PageCleaner,
     pub(crate) counters: Counters,
-    /// The pins that operations keep (PINS-2).
-    pub(crate) operation_pins: AtomicUsize,
+    pub(crate) pinned_operations: PinnedOperations,
     /// Upper bound on the recovery LSNs of pages that become dirty while redo runs, `u64::MAX`
     /// otherwise; see `set_redo_position`.
     redo_position: AtomicU64,
@@ -91,7 +91,7 @@ impl Pool {
             wal,
             cleaning,
             counters,
-            operation_pins: AtomicUsize::new(0),
+            pinned_operations: PinnedOperations::new(options.capacity_pages()),
             redo_position: AtomicU64::new(u64::MAX),
             failure: OnceLock::new(),
         });

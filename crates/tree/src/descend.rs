@@ -22,7 +22,11 @@
 //!    instead ([`latched`]).
 //! 4. *One latch at a time*, but for the coupling of invariant 3; and no page is read in while
 //!    another page is latched.
-//! 5. *The topmost foster child is noted.* A descent notes the topmost node on its path, the leaf
+//! 5. *Progress.* A descent that ends because a page is absent names that page in the hint, and the
+//!    operation's next descent starts there: by invariant 2, a node of this tree whose range covers
+//!    the key is as good a start as the root. So a path of any length needs only the page that was
+//!    read in last, however small the cache is.
+//! 6. *The topmost foster child is noted.* A descent notes the topmost node on its path, the leaf
 //!    included, that has a foster child, whether the key lies in that child or before it: a node
 //!    into which keys are inserted in descending order is split again and again, and no descent
 //!    ever follows its foster pointer. An `insert`, `put`, `update` or `delete` that succeeds then
@@ -44,7 +48,7 @@ mod visit;
 use std::ops::Deref;
 
 use clearway_base::{Error, PageId};
-use clearway_pool::{ExclusivePage, Pool, SharedPage};
+use clearway_pool::{ExclusivePage, OptimisticPage, Pool, SharedPage};
 use clearway_sync::Backoff;
 
 use crate::need::Step;
@@ -66,12 +70,14 @@ pub struct LeafHint {
     pub(crate) page: PageId,
     /// Where the last key was: an update that follows a read of its key finds it here.
     pub(crate) slot: usize,
+    /// The absent node at which the last descent ended (invariant 5).
+    pub(crate) resume: Option<Located>,
 }
 
 impl LeafHint {
     /// A hint at a page, wherever the key is in it.
     pub(crate) fn at(page: PageId) -> LeafHint {
-        LeafHint { page, slot: 0 }
+        LeafHint { page, slot: 0, resume: None }
     }
 
     /// Whether both hint at the same leaf.
@@ -117,8 +123,8 @@ impl<'a> Latched<'a> for ExclusivePage<'a> {
 
 /// Where an attempt ended.
 enum End {
-    /// The node to latch, which has not been checked yet, and its parent.
-    Node(PageId, PageId),
+    /// The node to latch, which has not been checked yet.
+    Node(Located),
     /// Something changed on the way.
     Restart,
 }
@@ -134,10 +140,20 @@ pub(crate) struct Located {
     pub(crate) is_foster: bool,
 }
 
+impl Located {
+    fn child(page: PageId, parent: PageId) -> Located {
+        Located { page, above: parent, is_foster: false }
+    }
+
+    fn foster(page: PageId, left: PageId) -> Located {
+        Located { page, above: left, is_foster: true }
+    }
+}
+
 impl Tree {
     /// Returns the leaf of `key`, latched as `L` requires. Tries the hinted page first and sets the
     /// hint to the leaf that it found. A descent notes the topmost foster child that it meets in
-    /// `pending` (invariant 5).
+    /// `pending` (invariant 6).
     #[inline]
     pub(crate) fn leaf<'a, L: Latched<'a>>(
         &'a self,
@@ -203,10 +219,12 @@ impl Tree {
         let backoff = Backoff::new();
         for _ in 0..RESTARTS_MAX {
             // A foster child that an earlier attempt met may be gone; if not, this one meets it
-            // again.
-            *pending = None;
-            if let End::Node(page, parent) = self.attempt(key, 0, pending)?
-                && let Some((id, leaf)) = self.latch_leaf(page, parent, key, pending)?
+            // again, unless it goes on below.
+            if hint.resume.is_none() {
+                *pending = None;
+            }
+            if let End::Node(at) = self.attempt(key, 0, &mut hint.resume, pending)?
+                && let Some((id, leaf)) = self.latch_leaf(at, key, &mut hint.resume, pending)?
             {
                 hint.page = id;
                 return Ok(leaf);
@@ -218,21 +236,37 @@ impl Tree {
         Ok(leaf)
     }
 
-    /// Walks the branches once, down to the node of `key` on level `stop`.
+    /// Walks the branches once, from `resume` or the root down to the node of `key` on level
+    /// `stop`. An absent page below the root is noted in `resume`.
     #[inline]
-    fn attempt(&self, key: &[u8], stop: u8, pending: &mut Option<PendingAdoption>) -> Step<End> {
-        let mut parent = PageId::NONE;
-        let mut view = resident::optimistic(&self.pool, self.root)?;
+    fn attempt(
+        &self,
+        key: &[u8],
+        stop: u8,
+        resume: &mut Option<Located>,
+        pending: &mut Option<PendingAdoption>,
+    ) -> Step<End> {
+        let mut at = Located::child(self.root, PageId::NONE);
+        let mut view = match resume.take() {
+            None => resident::optimistic(&self.pool, self.root)?,
+            Some(absent) => {
+                let Some(view) = self.resumed(absent.page, key, stop) else {
+                    return Ok(End::Restart);
+                };
+                at = absent;
+                view
+            }
+        };
         for _ in 0..LEVELS_MAX {
             let node = Node::new(&view);
             let level = node.level();
             if !node.is_branch() || level <= stop {
                 // The caller checks the page once it is latched (invariant 2).
-                return Ok(End::Node(view.id(), parent));
+                return Ok(End::Node(at));
             }
             if node.foster().is_some() {
-                pending.get_or_insert(PendingAdoption { parent, child: view.id() });
-                match self.along_chain(view, level, key)? {
+                pending.get_or_insert(PendingAdoption { parent: at.above, child: at.page });
+                match self.along_chain(view, level, key, resume)? {
                     Some(owner) => view = owner,
                     None => return Ok(End::Restart),
                 }
@@ -241,38 +275,58 @@ impl Tree {
             if view.validate().is_err() {
                 return Ok(End::Restart);
             }
+            at = Located::child(next, view.id());
             if level == stop + 1 {
-                return Ok(End::Node(next, view.id()));
+                return Ok(End::Node(at));
             }
             // No latch is held if the child has to be read in (invariant 4).
-            let child = resident::optimistic(&self.pool, next)?;
+            let child = self.optimistic_at(at, resume)?;
             if view.validate().is_err() {
                 return Ok(End::Restart);
             }
             self.check_visited(&child, level.wrapping_sub(1), key)?;
-            parent = view.id();
             view = child;
         }
         Ok(End::Restart)
+    }
+
+    /// The page that was absent, if it is here now and is a node on the path to `key`.
+    #[cold]
+    fn resumed(&self, page: PageId, key: &[u8], stop: u8) -> Option<OptimisticPage<'_>> {
+        let view = self.pool.optimistic_if_resident(page).ok()?;
+        let node = Node::new(&view);
+        let is_on_path = (node.is_branch() || node.is_leaf())
+            && node.tree() == self.id
+            && node.level() >= stop
+            && matches!(node.place(key), Place::Here | Place::Foster(_));
+        (is_on_path && view.validate().is_ok()).then_some(view)
+    }
+
+    /// Opens a node that a validated pointer leads to.
+    #[inline]
+    fn optimistic_at(&self, at: Located, resume: &mut Option<Located>) -> Step<OptimisticPage<'_>> {
+        resident::optimistic(&self.pool, at.page).inspect_err(|_| *resume = Some(at))
     }
 
     /// Latches the leaf `page`, or the foster child that owns the key. Returns `None` if the
     /// descent must start over.
     fn latch_leaf<'a, L: Latched<'a>>(
         &'a self,
-        page: PageId,
-        parent: PageId,
+        at: Located,
         key: &[u8],
+        resume: &mut Option<Located>,
         pending: &mut Option<PendingAdoption>,
     ) -> Step<Option<(PageId, L)>> {
-        let leaf = L::latch(&self.pool, page)?;
+        let leaf = L::latch(&self.pool, at.page).inspect_err(|_| *resume = Some(at))?;
         let place = self.leaf_place(&leaf, key);
         if place.is_some() && Node::new(&*leaf).foster().is_some() {
-            pending.get_or_insert(PendingAdoption { parent, child: page });
+            pending.get_or_insert(PendingAdoption { parent: at.above, child: at.page });
         }
         match place {
-            Some(Place::Here) => Ok(Some((page, leaf))),
-            Some(Place::Foster(foster)) => self.latch_in_chain(leaf, foster, key),
+            Some(Place::Here) => Ok(Some((at.page, leaf))),
+            Some(Place::Foster(foster)) => {
+                self.latch_in_chain(leaf, Located::foster(foster, at.page), key, resume)
+            }
             _ => Ok(None),
         }
     }
@@ -280,15 +334,21 @@ impl Tree {
     /// Returns the node on `level` to which the path for `key` leads, as far as can be determined
     /// without latches: for upkeep and checks, which check again under latches. `None` if the tree
     /// is not that high, or if it changes too fast.
-    pub(crate) fn locate(&self, key: &[u8], level: u8) -> Step<Option<Located>> {
+    ///
+    /// An absent page is noted in `resume`, where the next call goes on.
+    pub(crate) fn locate(
+        &self,
+        key: &[u8],
+        level: u8,
+        resume: &mut Option<Located>,
+    ) -> Step<Option<Located>> {
         let backoff = Backoff::new();
         for _ in 0..RESTARTS_MAX {
-            let End::Node(page, above) = self.attempt(key, level, &mut None)? else {
+            let End::Node(at) = self.attempt(key, level, resume, &mut None)? else {
                 backoff.snooze();
                 continue;
             };
-            let at = Located { page, above, is_foster: false };
-            if let Some(found) = self.locate_in_chain(at, key, level)? {
+            if let Some(found) = self.locate_in_chain(at, key, level, resume)? {
                 return Ok(found);
             }
             backoff.snooze();
@@ -297,9 +357,17 @@ impl Tree {
     }
 
     /// The topmost node on the path to `key` that has a foster child, for its parent to adopt.
-    pub(crate) fn pending_on_path(&self, key: &[u8]) -> Step<Option<PendingAdoption>> {
+    /// Whether there is an absent page below that node does not matter.
+    pub(crate) fn pending_on_path(
+        &self,
+        key: &[u8],
+        hint: &mut LeafHint,
+    ) -> Step<Option<PendingAdoption>> {
         let mut pending = None;
-        drop(self.descend::<SharedPage<'_>>(key, &mut LeafHint::default(), &mut pending)?);
+        match self.descend::<SharedPage<'_>>(key, hint, &mut pending) {
+            Err(incomplete) if pending.is_none() => return Err(incomplete),
+            _ => *hint = LeafHint::default(),
+        }
         Ok(pending)
     }
 

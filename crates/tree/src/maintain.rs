@@ -7,6 +7,7 @@ use clearway_base::{
 use clearway_pool::{ExclusivePage, Pool};
 use std::sync::Arc;
 
+use crate::descend::Located;
 use crate::need::{Step, drive, drive_reads, reserve};
 use crate::node::{Node, Place};
 use crate::op::{self, Op, SystemOp};
@@ -96,7 +97,7 @@ impl Tree {
     pub fn maintain<C: Environment + Wait>(&self, ctx: &mut C, key: &[u8]) -> Result<()> {
         let mut hint = LeafHint::default();
         let mut adopter = PathAdopter::new(key, Latching::Try);
-        if !drive(&self.pool, ctx, |ctx| adopter.step(self, ctx))? {
+        if !drive(&self.pool, ctx, |ctx| adopter.step(self, ctx, key))? {
             ctx.defer_maintenance(self.id, key);
         }
         if !drive(&self.pool, ctx, |ctx| self.reclaim_at(ctx, &mut hint, key))? {
@@ -116,9 +117,11 @@ impl Tree {
             if level > highest {
                 return Ok(());
             }
-            if drive_reads(&self.pool, || self.is_sparse_at(key, level))? {
+            let mut resume = None;
+            if drive_reads(&self.pool, || self.is_sparse_at(key, level, &mut resume))? {
                 highest = highest.max(level + 1);
-                if drive(&self.pool, ctx, |ctx| self.merge(ctx, key, level))? {
+                resume = None;
+                if drive(&self.pool, ctx, |ctx| self.merge(ctx, key, level, &mut resume))? {
                     // After a merge of branches, nodes below that were the first or the last child
                     // of their parents have a neighbour now.
                     level = 0;
@@ -146,8 +149,8 @@ impl Tree {
     }
 
     /// Whether the node of `key` on `level` is sparse; not if there is no such level.
-    fn is_sparse_at(&self, key: &[u8], level: u8) -> Step<bool> {
-        let Some(at) = self.locate(key, level)? else { return Ok(false) };
+    fn is_sparse_at(&self, key: &[u8], level: u8, resume: &mut Option<Located>) -> Step<bool> {
+        let Some(at) = self.locate(key, level, resume)? else { return Ok(false) };
         let page = resident::shared(&self.pool, at.page)?;
         Ok(self.is_node_at(&page, level)
             && Node::new(&*page).place(key) == Place::Here

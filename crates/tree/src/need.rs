@@ -17,8 +17,9 @@
 //!    upkeep. (Restructuring that an operation does before its record is logged in records of its
 //!    own, and may be followed by a need.)
 //! 3. *Progress.* A page that was needed arrives pinned, and stays pinned until the operation has
-//!    ended or has needed several others ([`OperationPins`]). A lock that was needed is kept
-//!    ([`locking`](crate::locking)).
+//!    ended, has needed several others, or waits for a lock or log space ([`OperationPins`]). The
+//!    step that needed it goes on from that page, so it uses few other pages beside it
+//!    ([`descend`](crate::descend)). A lock that was needed is kept ([`locking`](crate::locking)).
 //! 4. *Limits on repetition count decisions only.* A loop with a bounded number of rounds does not
 //!    count a round that ended in a need.
 //! 5. *A failed wait ends the operation.* The driver returns its error, and the operation is
@@ -150,7 +151,12 @@ fn meet<'p, E: Wait>(
     stop: Incomplete,
     pins: &mut Option<OperationPins<'p>>,
 ) -> Result<()> {
-    match stop.need()? {
+    let need = stop.need()?;
+    if matches!(need, Need::Lock { .. } | Need::LogSpace(_)) {
+        // PINS-3 of the pool.
+        *pins = None;
+    }
+    match need {
         Need::Lock { id, mode, name } => env.wait_for_lock(id, mode, &name),
         Need::LogSpace(bytes) => env.wait_for_log_space(bytes),
         Need::Page(page) => pins.get_or_insert_with(|| OperationPins::new(pool)).take(page),

@@ -53,7 +53,7 @@ use clearway_base::{
 use clearway_pool::{ExclusivePage, SharedPage};
 
 use crate::descend::PendingAdoption;
-use crate::need::{Step, reserve};
+use crate::need::{Incomplete, Need, Step, reserve};
 use crate::node::{Division, Node};
 use crate::op::{self, Op, SystemOp};
 use crate::space::Preparation;
@@ -81,6 +81,8 @@ const ADOPTIONS_MAX: usize = 32;
 pub(crate) struct RoomMaker {
     value_len: usize,
     preparation: Preparation,
+    /// Set when there is room and the adoptions are to be made to which the splits have led.
+    adopter: Option<PathAdopter>,
     /// The number of splits since another thread last changed the leaf.
     splits: usize,
     /// The page LSN that the last split gave the leaf.
@@ -89,10 +91,11 @@ pub(crate) struct RoomMaker {
 
 impl RoomMaker {
     pub(crate) fn new(value_len: usize) -> RoomMaker {
-        RoomMaker { value_len, preparation: Preparation::default(), splits: 0, split_lsn: None }
+        let preparation = Preparation::default();
+        RoomMaker { value_len, preparation, adopter: None, splits: 0, split_lsn: None }
     }
 
-    /// Makes the room. By the time the caller latches the leaf again, other threads may have taken
+    /// Makes the room, and then the adoptions to which its splits have led. By the time the caller latches the leaf again, other threads may have taken
     /// it; then the caller makes room again. No latch is held.
     ///
     /// # Errors
@@ -100,6 +103,35 @@ impl RoomMaker {
     /// those of the log.
     #[cold]
     pub(crate) fn step<C: Environment>(
+        &mut self,
+        tree: &Tree,
+        ctx: &mut C,
+        hint: &mut LeafHint,
+        key: &[u8],
+    ) -> Step<()> {
+        if self.adopter.is_none() {
+            self.make_room(tree, ctx, hint, key)?;
+            if self.split_lsn.is_none() {
+                return Ok(());
+            }
+            // An adoption that finds its branch full splits it, so one split of the leaf leads to
+            // at most one new foster child on each level. All are adopted now: with leaf hints,
+            // descents may be rare, and chains would grow faster than they are shortened by the
+            // writers whose descents meet them.
+            self.adopter = Some(PathAdopter::new(key, Latching::Wait));
+        }
+        let adopted = self.adopter.as_mut().map(|adopter| adopter.step(tree, ctx, key));
+        match adopted.map_or(Ok(true), |adopted| adopted).map_err(Incomplete::need) {
+            Ok(true) => return Ok(()),
+            // The operation has its room, so a full disk must not fail it.
+            Err(Ok(Need::FileLength { is_required: true, .. }) | Err(_)) | Ok(false) => {}
+            Err(Ok(need)) => return Err(need.into()),
+        }
+        ctx.defer_maintenance(tree.id, key);
+        Ok(())
+    }
+
+    fn make_room<C: Environment>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
@@ -117,7 +149,7 @@ impl RoomMaker {
                 tree.reclaim(ctx, &mut leaf, Some(key))?;
             }
             if has_room(&leaf, key, self.value_len) {
-                break;
+                return Ok(());
             }
             if self.splits == SPLITS_MAX {
                 return Err(tree.misplaced(leaf.id(), "splitting makes no room".into()).into());
@@ -130,14 +162,6 @@ impl RoomMaker {
             self.split_lsn = Some(leaf.page_lsn());
             self.preparation = Preparation::default();
         }
-        if self.split_lsn.is_some() {
-            // An adoption that finds its branch full splits it, so one split of the leaf leads to
-            // at most one new foster child on each level. All are adopted now: with leaf hints,
-            // descents may be rare, and chains would grow faster than they are shortened by the
-            // writers whose descents meet them.
-            tree.adopt_path(ctx, key);
-        }
-        Ok(())
     }
 }
 
@@ -156,15 +180,6 @@ impl Tree {
             && let Ok(Adoption::Busy) | Err(_) =
                 self.adopt(ctx, pending, Latching::Try, &mut Preparation::default())
         {
-            ctx.defer_maintenance(self.id, key);
-        }
-    }
-
-    /// Makes the pending adoptions on the path to `key`, for which it waits for latches; those that
-    /// fail, or need something, are left to upkeep.
-    fn adopt_path<C: Environment>(&self, ctx: &mut C, key: &[u8]) {
-        let mut adopter = PathAdopter::new(key, Latching::Wait);
-        if !matches!(adopter.step(self, ctx), Ok(true)) {
             ctx.defer_maintenance(self.id, key);
         }
     }
@@ -211,36 +226,54 @@ impl Tree {
 
 /// The adoptions that are pending on the path to a key, and then those of the foster children
 /// behind the adopted ones in their chains.
-pub(crate) struct PathAdopter<'k> {
-    key: &'k [u8],
+pub(crate) struct PathAdopter {
     latching: Latching,
-    /// The key of the next descent.
+    /// The key of the next descent, and how far that has come.
     at: Vec<u8>,
+    hint: LeafHint,
+    /// The adoption that the last descent has noted.
+    pending: Option<PendingAdoption>,
     rounds: usize,
     preparation: Preparation,
     /// An adopted node, whose own foster child is adopted next.
     adopted: Option<PageId>,
 }
 
-impl<'k> PathAdopter<'k> {
-    pub(crate) fn new(key: &'k [u8], latching: Latching) -> PathAdopter<'k> {
-        let (at, preparation) = (key.to_vec(), Preparation::default());
-        PathAdopter { key, latching, at, rounds: 0, preparation, adopted: None }
+impl PathAdopter {
+    pub(crate) fn new(key: &[u8], latching: Latching) -> PathAdopter {
+        PathAdopter {
+            latching,
+            at: key.to_vec(),
+            hint: LeafHint::default(),
+            pending: None,
+            rounds: 0,
+            preparation: Preparation::default(),
+            adopted: None,
+        }
     }
 
-    /// Returns false if some adoptions are left: a latch was taken, or the chains are long.
-    pub(crate) fn step<C: Environment>(&mut self, tree: &Tree, ctx: &mut C) -> Step<bool> {
+    /// Makes adoptions on the path to `key`. Returns false if some are left: a latch was taken, or
+    /// the chains are long.
+    pub(crate) fn step<C: Environment>(
+        &mut self,
+        tree: &Tree,
+        ctx: &mut C,
+        key: &[u8],
+    ) -> Step<bool> {
         while self.rounds < ADOPTIONS_MAX {
             if let Some(page) = self.adopted {
                 tree.rest_of_chain(page, &mut self.at)?;
                 self.adopted = None;
             }
-            let Some(pending) = tree.pending_on_path(&self.at)? else {
-                if self.at == self.key {
+            if self.pending.is_none() {
+                self.pending = tree.pending_on_path(&self.at, &mut self.hint)?;
+            }
+            let Some(pending) = self.pending else {
+                if self.at == key {
                     return Ok(true);
                 }
                 self.at.clear();
-                self.at.extend_from_slice(self.key);
+                self.at.extend_from_slice(key);
                 self.rounds += 1;
                 continue;
             };
@@ -249,6 +282,7 @@ impl<'k> PathAdopter<'k> {
                 Adoption::Adopted(page) => self.adopted = Some(page),
                 Adoption::Gone | Adoption::RoomMade => {}
             }
+            self.pending = None;
             self.preparation = Preparation::default();
             self.rounds += 1;
         }

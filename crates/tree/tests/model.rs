@@ -6,10 +6,13 @@ mod double;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use clearway_base::Error;
+use clearway_base::{Error, PageId};
 use clearway_testkit::Random;
 use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
 use double::{Database, Needs, Txn};
+
+/// Pinned pages in a crowded cache.
+const CROWD: u32 = 54;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -273,6 +276,46 @@ fn random_operations_agree_with_a_map_whatever_they_need() {
     assert!(needs.locks > 1_000 && needs.log_space > 1_000, "{needs:?}");
     let stats = pool.stats();
     assert!(stats.reads > 1_000 && stats.evictions > 1_000, "{stats:?}");
+}
+
+/// All but a few pages of the smallest cache are pinned, so a page is evicted as soon as it is not
+/// needed: each operation must go on with the pages that it needed last.
+#[test]
+fn random_operations_agree_with_a_map_in_a_crowded_cache() {
+    let db = Database::small();
+    let pool = db.pool.clone();
+    let last = PageId(10_000 + CROWD);
+    pool.ensure_len(last).unwrap();
+    let pins: Vec<_> = (10_001..=last.0).map(|page| pool.pin(PageId(page)).unwrap()).collect();
+    run_in(db, false, (0x3C6E_F372, 256, 900, 300));
+    assert_eq!(pins.len() as u32, CROWD);
+    let stats = pool.stats();
+    assert!(stats.reads > 10_000, "{stats:?}");
+}
+
+#[test]
+fn long_chains_are_passed_in_a_crowded_cache() {
+    let db = Database::small();
+    let pool = db.pool.clone();
+    let last = PageId(10_000 + CROWD);
+    pool.ensure_len(last).unwrap();
+    let tree = db.tree(7, 256);
+    let mut txn = db.begin();
+    // The log refuses adoptions.
+    txn.refused_system = Some(37);
+    txn.leaves_upkeep = true;
+    let key = |n: u32| format!("{n:05}").into_bytes();
+    (0..600).rev().for_each(|n| txn.insert(&tree, &key(n), b"value").unwrap());
+    txn.commit(&tree);
+    let longest = tree.verify().unwrap().chain_max();
+    assert!(longest > 40, "{longest}");
+    let pins: Vec<_> = (10_001..=last.0).map(|page| pool.pin(PageId(page)).unwrap()).collect();
+    let mut txn = db.begin();
+    for n in 0..600 {
+        assert_eq!(txn.get(&tree, &key(n)).unwrap().unwrap(), b"value");
+        txn.delete(&tree, &key(n)).unwrap();
+    }
+    assert_eq!(pins.len() as u32, CROWD);
 }
 
 #[test]

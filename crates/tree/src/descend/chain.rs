@@ -30,6 +30,7 @@ impl Tree {
         mut view: OptimisticPage<'a>,
         level: u8,
         key: &[u8],
+        resume: &mut Option<Located>,
     ) -> Step<Option<OptimisticPage<'a>>> {
         let (mut low, mut start, mut found) = (Vec::new(), Vec::new(), Vec::new());
         while let Some(foster) = Node::new(&view).foster_for(key) {
@@ -38,7 +39,7 @@ impl Tree {
             if view.validate().is_err() {
                 return Ok(None);
             }
-            let child = resident::optimistic(&self.pool, foster)?;
+            let child = self.optimistic_at(Located::foster(foster, view.id()), resume)?;
             if view.validate().is_err() {
                 return Ok(None);
             }
@@ -58,21 +59,22 @@ impl Tree {
     pub(super) fn latch_in_chain<'a, L: Latched<'a>>(
         &'a self,
         mut leaf: L,
-        mut next: PageId,
+        mut next: Located,
         key: &[u8],
+        resume: &mut Option<Located>,
     ) -> Step<Option<(PageId, L)>> {
         let mut low = Vec::new();
         loop {
             Node::new(&*leaf).low_fence_into(&mut low);
             drop(leaf);
-            leaf = L::latch(&self.pool, next)?;
+            leaf = L::latch(&self.pool, next.page).inspect_err(|_| *resume = Some(next))?;
             let place = self.leaf_place(&leaf, key);
             if Node::new(&*leaf).low_fence() <= &low[..] {
                 return Ok(None);
             }
             match place {
-                Some(Place::Here) => return Ok(Some((next, leaf))),
-                Some(Place::Foster(foster)) => next = foster,
+                Some(Place::Here) => return Ok(Some((next.page, leaf))),
+                Some(Place::Foster(foster)) => next = Located::foster(foster, next.page),
                 _ => return Ok(None),
             }
         }
@@ -85,10 +87,11 @@ impl Tree {
         mut at: Located,
         key: &[u8],
         level: u8,
+        resume: &mut Option<Located>,
     ) -> Step<Option<Option<Located>>> {
         let (mut low, mut found) = (Vec::new(), Vec::new());
         loop {
-            let page = resident::shared(&self.pool, at.page)?;
+            let page = resident::shared(&self.pool, at.page).inspect_err(|_| *resume = Some(at))?;
             let node = Node::new(&*page);
             if at.page == self.root && node.tree() == self.id && node.level() < level {
                 return Ok(Some(None));
@@ -99,7 +102,7 @@ impl Tree {
             }
             match node.place(key) {
                 Place::Foster(next) if self.is_node_at(&page, level) => {
-                    at = Located { page: next, above: at.page, is_foster: true };
+                    at = Located::foster(next, at.page);
                 }
                 _ => return Ok(Some(Some(at))),
             }

@@ -18,6 +18,7 @@ use clearway_base::PageId;
 use clearway_pool::ExclusivePage;
 
 use super::{IMAGE_RESERVE, Tree};
+use crate::descend::Located;
 use crate::need::{Step, reserve};
 use crate::node::{Image, Node, Place};
 use crate::op::SystemOp;
@@ -47,9 +48,16 @@ impl Tree {
 
     /// Merges the node of `key` on `level` with its right or left neighbour, if they fit well
     /// together. Whether anything was done; not if a latch is taken or things have changed.
-    pub(crate) fn merge<C: Environment>(&self, ctx: &mut C, key: &[u8], level: u8) -> Step<bool> {
-        let Some(parent) = self.locate(key, level + 1)? else { return Ok(false) };
-        let parent = parent.page;
+    /// `resume` is where the search for the parent goes on in the next step.
+    pub(crate) fn merge<C: Environment>(
+        &self,
+        ctx: &mut C,
+        key: &[u8],
+        level: u8,
+        resume: &mut Option<Located>,
+    ) -> Step<bool> {
+        *resume = self.locate(key, level + 1, resume)?;
+        let Some(Located { page: parent, .. }) = *resume else { return Ok(false) };
         reserve(ctx, IMAGE_RESERVE)?;
         // To the right first, so that a run of sparse leaves folds into one.
         for to_right in [true, false] {

@@ -51,7 +51,8 @@ impl Tree {
     ) -> Result<bool> {
         let backoff = Backoff::new();
         for _ in 0..LOOKS_MAX {
-            if let Some(at) = drive_reads(&self.pool, || self.locate(key, level))?
+            let mut resume = None;
+            if let Some(at) = drive_reads(&self.pool, || self.locate(key, level, &mut resume))?
                 && let Some(page) = self.latch_pair(at, key, level)?
             {
                 return self.verify_node(&page, at, key, report, values);
