@@ -48,10 +48,10 @@ mod visit;
 use std::ops::Deref;
 
 use clearway_base::{Error, PageId};
-use clearway_pool::{ExclusivePage, OptimisticPage, Pool, SharedPage};
+use clearway_pool::{ExclusivePage, NotResident, OptimisticPage, Pool, SharedPage};
 use clearway_sync::Backoff;
 
-use crate::need::Step;
+use crate::need::{Incomplete, Step};
 use crate::node::{Node, Place};
 use crate::{Tree, resident};
 
@@ -104,27 +104,28 @@ pub(crate) struct PendingAdoption {
 /// A page latched one way or the other.
 pub(crate) trait Latched<'a>: Deref<Target = [u8]> + Sized {
     /// Waits for the latch of a page in memory.
-    fn latch(pool: &'a Pool, page: PageId) -> Step<Self>;
+    fn latch(pool: &'a Pool, page: PageId) -> Result<Self, NotResident>;
 }
 
 impl<'a> Latched<'a> for SharedPage<'a> {
     #[inline]
-    fn latch(pool: &'a Pool, page: PageId) -> Step<Self> {
-        resident::shared(pool, page)
+    fn latch(pool: &'a Pool, page: PageId) -> Result<Self, NotResident> {
+        pool.shared_if_resident(page)
     }
 }
 
 impl<'a> Latched<'a> for ExclusivePage<'a> {
     #[inline]
-    fn latch(pool: &'a Pool, page: PageId) -> Step<Self> {
-        resident::exclusive(pool, page)
+    fn latch(pool: &'a Pool, page: PageId) -> Result<Self, NotResident> {
+        pool.exclusive_if_resident(page)
     }
 }
 
 /// Where an attempt ended.
 enum End {
-    /// The node to latch, which has not been checked yet.
-    Node(Located),
+    /// The node to latch, which has not been checked yet, and its parent (or, where the attempt
+    /// began, what was above it).
+    Node(PageId, PageId),
     /// Something changed on the way.
     Restart,
 }
@@ -223,8 +224,9 @@ impl Tree {
             if hint.resume.is_none() {
                 *pending = None;
             }
-            if let End::Node(at) = self.attempt(key, 0, &mut hint.resume, pending)?
-                && let Some((id, leaf)) = self.latch_leaf(at, key, &mut hint.resume, pending)?
+            let resume = &mut hint.resume;
+            if let End::Node(page, parent) = self.attempt(key, 0, resume, pending)?
+                && let Some((id, leaf)) = self.latch_leaf((page, parent), key, resume, pending)?
             {
                 hint.page = id;
                 return Ok(leaf);
@@ -238,7 +240,7 @@ impl Tree {
 
     /// Walks the branches once, from `resume` or the root down to the node of `key` on level
     /// `stop`. An absent page below the root is noted in `resume`.
-    #[inline]
+    #[inline(always)] // `stop` is a constant for the descents to leaves
     fn attempt(
         &self,
         key: &[u8],
@@ -246,26 +248,23 @@ impl Tree {
         resume: &mut Option<Located>,
         pending: &mut Option<PendingAdoption>,
     ) -> Step<End> {
-        let mut at = Located::child(self.root, PageId::NONE);
-        let mut view = match resume.take() {
-            None => resident::optimistic(&self.pool, self.root)?,
-            Some(absent) => {
-                let Some(view) = self.resumed(absent.page, key, stop) else {
-                    return Ok(End::Restart);
-                };
-                at = absent;
-                view
-            }
-        };
+        let mut parent = PageId::NONE;
+        let mut view = resident::optimistic(&self.pool, self.root)?;
+        if let Some(absent) = resume.take() {
+            let Some(start) = self.resumed(absent.page, key, stop) else {
+                return Ok(End::Restart);
+            };
+            (view, parent) = (start, absent.above);
+        }
         for _ in 0..LEVELS_MAX {
             let node = Node::new(&view);
             let level = node.level();
             if !node.is_branch() || level <= stop {
                 // The caller checks the page once it is latched (invariant 2).
-                return Ok(End::Node(at));
+                return Ok(End::Node(view.id(), parent));
             }
             if node.foster().is_some() {
-                pending.get_or_insert(PendingAdoption { parent: at.above, child: at.page });
+                pending.get_or_insert(PendingAdoption { parent, child: view.id() });
                 match self.along_chain(view, level, key, resume)? {
                     Some(owner) => view = owner,
                     None => return Ok(End::Restart),
@@ -275,16 +274,18 @@ impl Tree {
             if view.validate().is_err() {
                 return Ok(End::Restart);
             }
-            at = Located::child(next, view.id());
             if level == stop + 1 {
-                return Ok(End::Node(at));
+                return Ok(End::Node(next, view.id()));
             }
             // No latch is held if the child has to be read in (invariant 4).
-            let child = self.optimistic_at(at, resume)?;
+            let Ok(child) = self.pool.optimistic_if_resident(next) else {
+                return Err(lacking(Located::child(next, view.id()), resume));
+            };
             if view.validate().is_err() {
                 return Ok(End::Restart);
             }
             self.check_visited(&child, level.wrapping_sub(1), key)?;
+            parent = view.id();
             view = child;
         }
         Ok(End::Restart)
@@ -302,30 +303,26 @@ impl Tree {
         (is_on_path && view.validate().is_ok()).then_some(view)
     }
 
-    /// Opens a node that a validated pointer leads to.
-    #[inline]
-    fn optimistic_at(&self, at: Located, resume: &mut Option<Located>) -> Step<OptimisticPage<'_>> {
-        resident::optimistic(&self.pool, at.page).inspect_err(|_| *resume = Some(at))
-    }
-
     /// Latches the leaf `page`, or the foster child that owns the key. Returns `None` if the
     /// descent must start over.
     fn latch_leaf<'a, L: Latched<'a>>(
         &'a self,
-        at: Located,
+        (page, parent): (PageId, PageId),
         key: &[u8],
         resume: &mut Option<Located>,
         pending: &mut Option<PendingAdoption>,
     ) -> Step<Option<(PageId, L)>> {
-        let leaf = L::latch(&self.pool, at.page).inspect_err(|_| *resume = Some(at))?;
+        let Ok(leaf) = L::latch(&self.pool, page) else {
+            return Err(lacking(Located::child(page, parent), resume));
+        };
         let place = self.leaf_place(&leaf, key);
         if place.is_some() && Node::new(&*leaf).foster().is_some() {
-            pending.get_or_insert(PendingAdoption { parent: at.above, child: at.page });
+            pending.get_or_insert(PendingAdoption { parent, child: page });
         }
         match place {
-            Some(Place::Here) => Ok(Some((at.page, leaf))),
+            Some(Place::Here) => Ok(Some((page, leaf))),
             Some(Place::Foster(foster)) => {
-                self.latch_in_chain(leaf, Located::foster(foster, at.page), key, resume)
+                self.latch_in_chain(leaf, Located::foster(foster, page), key, resume)
             }
             _ => Ok(None),
         }
@@ -344,10 +341,14 @@ impl Tree {
     ) -> Step<Option<Located>> {
         let backoff = Backoff::new();
         for _ in 0..RESTARTS_MAX {
-            let End::Node(at) = self.attempt(key, level, resume, &mut None)? else {
+            let start = *resume;
+            let End::Node(page, above) = self.attempt(key, level, resume, &mut None)? else {
                 backoff.snooze();
                 continue;
             };
+            // Where the attempt began, it may be a foster child.
+            let is_foster = start.is_some_and(|start| start.page == page && start.is_foster);
+            let at = Located { page, above, is_foster };
             if let Some(found) = self.locate_in_chain(at, key, level, resume)? {
                 return Ok(found);
             }
@@ -377,4 +378,11 @@ impl Tree {
         let tree = self.id.0;
         Error::CorruptPage { page, detail: format!("tree {tree}: {detail}") }
     }
+}
+
+/// The need for a node that a validated pointer leads to; the next descent begins there.
+#[cold]
+fn lacking(at: Located, resume: &mut Option<Located>) -> Incomplete {
+    *resume = Some(at);
+    resident::lacking(at.page)
 }

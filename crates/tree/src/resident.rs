@@ -38,6 +38,6 @@ pub(crate) fn try_format(pool: &Pool, page: PageId) -> Step<Option<ExclusivePage
 }
 
 #[cold]
-fn lacking(page: PageId) -> Incomplete {
+pub(crate) fn lacking(page: PageId) -> Incomplete {
     Need::Page(page).into()
 }

@@ -95,8 +95,9 @@ impl RoomMaker {
         RoomMaker { value_len, preparation, adopter: None, splits: 0, split_lsn: None }
     }
 
-    /// Makes the room, and then the adoptions to which its splits have led. By the time the caller latches the leaf again, other threads may have taken
-    /// it; then the caller makes room again. No latch is held.
+    /// Makes the room, and then the adoptions to which its splits have led. By the time the caller
+    /// latches the leaf again, other threads may have taken the room; then the caller makes room
+    /// again. No latch is held.
     ///
     /// # Errors
     /// `CorruptPage` if splits make no room, which happens only in a damaged leaf; `DiskFull`, and
@@ -109,7 +110,7 @@ impl RoomMaker {
         hint: &mut LeafHint,
         key: &[u8],
     ) -> Step<()> {
-        if self.adopter.is_none() {
+        let Some(adopter) = &mut self.adopter else {
             self.make_room(tree, ctx, hint, key)?;
             if self.split_lsn.is_none() {
                 return Ok(());
@@ -119,15 +120,16 @@ impl RoomMaker {
             // descents may be rare, and chains would grow faster than they are shortened by the
             // writers whose descents meet them.
             self.adopter = Some(PathAdopter::new(key, Latching::Wait));
-        }
-        let adopted = self.adopter.as_mut().map(|adopter| adopter.step(tree, ctx, key));
-        match adopted.map_or(Ok(true), |adopted| adopted).map_err(Incomplete::need) {
-            Ok(true) => return Ok(()),
-            // The operation has its room, so a full disk must not fail it.
-            Err(Ok(Need::FileLength { is_required: true, .. }) | Err(_)) | Ok(false) => {}
+            return self.step(tree, ctx, hint, key);
+        };
+        match adopter.step(tree, ctx, key).map_err(Incomplete::need) {
+            Ok(true) => {}
+            // The operation has its room, so a full disk does not fail it: upkeep adopts the rest.
+            Ok(false) | Err(Err(_) | Ok(Need::FileLength { is_required: true, .. })) => {
+                ctx.defer_maintenance(tree.id, key);
+            }
             Err(Ok(need)) => return Err(need.into()),
         }
-        ctx.defer_maintenance(tree.id, key);
         Ok(())
     }
 

@@ -11,8 +11,8 @@ use clearway_testkit::Random;
 use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
 use double::{Database, Needs, Txn};
 
-/// Pinned pages in a crowded cache.
-const CROWD: u32 = 54;
+/// Pages that stay pinned in a cache of 64, so that only a few can be evicted.
+const PINNED: u32 = 54;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -281,23 +281,23 @@ fn random_operations_agree_with_a_map_whatever_they_need() {
 /// All but a few pages of the smallest cache are pinned, so a page is evicted as soon as it is not
 /// needed: each operation must go on with the pages that it needed last.
 #[test]
-fn random_operations_agree_with_a_map_in_a_crowded_cache() {
+fn random_operations_agree_with_a_map_if_few_pages_can_be_evicted() {
     let db = Database::small();
     let pool = db.pool.clone();
-    let last = PageId(10_000 + CROWD);
+    let last = PageId(10_000 + PINNED);
     pool.ensure_len(last).unwrap();
     let pins: Vec<_> = (10_001..=last.0).map(|page| pool.pin(PageId(page)).unwrap()).collect();
     run_in(db, false, (0x3C6E_F372, 256, 900, 300));
-    assert_eq!(pins.len() as u32, CROWD);
+    assert_eq!(pins.len() as u32, PINNED);
     let stats = pool.stats();
     assert!(stats.reads > 10_000, "{stats:?}");
 }
 
 #[test]
-fn long_chains_are_passed_in_a_crowded_cache() {
+fn long_chains_are_passed_if_few_pages_can_be_evicted() {
     let db = Database::small();
     let pool = db.pool.clone();
-    let last = PageId(10_000 + CROWD);
+    let last = PageId(10_000 + PINNED);
     pool.ensure_len(last).unwrap();
     let tree = db.tree(7, 256);
     let mut txn = db.begin();
@@ -315,7 +315,7 @@ fn long_chains_are_passed_in_a_crowded_cache() {
         assert_eq!(txn.get(&tree, &key(n)).unwrap().unwrap(), b"value");
         txn.delete(&tree, &key(n)).unwrap();
     }
-    assert_eq!(pins.len() as u32, CROWD);
+    assert_eq!(pins.len() as u32, PINNED);
 }
 
 #[test]

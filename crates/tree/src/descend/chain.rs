@@ -16,10 +16,10 @@
 use clearway_base::PageId;
 use clearway_pool::OptimisticPage;
 
-use super::{Latched, Located};
+use super::{Latched, Located, lacking};
+use crate::Tree;
 use crate::need::Step;
 use crate::node::{Node, Place};
-use crate::{Tree, resident};
 
 impl Tree {
     /// The branch on `level` that owns `key`, from `view` on along its chain. `None` if the descent
@@ -39,7 +39,9 @@ impl Tree {
             if view.validate().is_err() {
                 return Ok(None);
             }
-            let child = self.optimistic_at(Located::foster(foster, view.id()), resume)?;
+            let Ok(child) = self.pool.optimistic_if_resident(foster) else {
+                return Err(lacking(Located::foster(foster, view.id()), resume));
+            };
             if view.validate().is_err() {
                 return Ok(None);
             }
@@ -67,7 +69,7 @@ impl Tree {
         loop {
             Node::new(&*leaf).low_fence_into(&mut low);
             drop(leaf);
-            leaf = L::latch(&self.pool, next.page).inspect_err(|_| *resume = Some(next))?;
+            leaf = L::latch(&self.pool, next.page).map_err(|_| lacking(next, resume))?;
             let place = self.leaf_place(&leaf, key);
             if Node::new(&*leaf).low_fence() <= &low[..] {
                 return Ok(None);
@@ -91,7 +93,7 @@ impl Tree {
     ) -> Step<Option<Option<Located>>> {
         let (mut low, mut found) = (Vec::new(), Vec::new());
         loop {
-            let page = resident::shared(&self.pool, at.page).inspect_err(|_| *resume = Some(at))?;
+            let page = self.pool.shared_if_resident(at.page).map_err(|_| lacking(at, resume))?;
             let node = Node::new(&*page);
             if at.page == self.root && node.tree() == self.id && node.level() < level {
                 return Ok(Some(None));

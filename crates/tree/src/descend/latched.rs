@@ -16,7 +16,7 @@
 //!    change.
 
 use clearway_base::{PageId, Result};
-use clearway_pool::{Pin, SharedPage};
+use clearway_pool::{NotResident, Pin, Pool, SharedPage};
 
 use super::Latched;
 use crate::need::Step;
@@ -55,7 +55,7 @@ impl Tree {
             // A root that is a leaf has no parent to couple with; it stays the root, though it may
             // become a branch before it is latched again.
             drop(branch);
-            let leaf = L::latch(&self.pool, self.root)?;
+            let leaf: L = latched(&self.pool, self.root)?;
             let (node, place) = (Node::new(&*leaf), self.leaf_place(&leaf, key));
             let is_still_leaf = node.is_leaf() && node.tree() == self.id;
             if is_still_leaf && !matches!(place, Some(Place::Here | Place::Foster(_))) {
@@ -82,7 +82,7 @@ impl Tree {
                 continue;
             }
             if hop == Hop::Child(next) && level == 1 {
-                let leaf = L::latch(&self.pool, next)?;
+                let leaf: L = latched(&self.pool, next)?;
                 let place = self.leaf_place(&leaf, key);
                 if !matches!(place, Some(Place::Here | Place::Foster(_))) {
                     return Err(self
@@ -123,11 +123,11 @@ impl Tree {
             self.check_not_itself(at.id(), next)?;
             drop(leaf);
             let below = resident::pin(&self.pool, next)?;
-            leaf = L::latch(&self.pool, at.id())?;
+            leaf = latched(&self.pool, at.id())?;
             if self.leaf_place(&leaf, key) != Some(Place::Foster(next)) {
                 continue;
             }
-            let right = L::latch(&self.pool, next)?;
+            let right: L = latched(&self.pool, next)?;
             self.check_link(at.id(), &leaf, next, &right)?;
             let place = self.leaf_place(&right, key);
             if !matches!(place, Some(Place::Here | Place::Foster(_))) {
@@ -167,4 +167,8 @@ impl Tree {
         }
         Err(self.misplaced(page, format!("it does not start where page {left} says")))
     }
+}
+
+fn latched<'a, L: Latched<'a>>(pool: &'a Pool, page: PageId) -> Step<L> {
+    L::latch(pool, page).map_err(|NotResident| resident::lacking(page))
 }

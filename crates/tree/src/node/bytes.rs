@@ -76,22 +76,23 @@ impl NodeBytes for [u8] {
         let end = (at + len).clamp(start, self.len());
         compare_bytes(&self[start..end], other)
     }
-    #[inline]
+    #[inline(always)] // so is its only caller
     fn is_equal(&self, at: usize, other: &[u8]) -> bool {
-        self.get(at..).and_then(|rest| rest.get(..other.len())).is_some_and(|own| {
-            // Of equal length: two words that overlap cover what is no longer than both.
-            match other.len() {
-                4..=8 => {
-                    own.first_chunk::<4>() == other.first_chunk()
-                        && own.last_chunk::<4>() == other.last_chunk()
-                }
-                9..=16 => {
-                    own.first_chunk::<8>() == other.first_chunk()
-                        && own.last_chunk::<8>() == other.last_chunk()
-                }
-                _ => compare_bytes(own, other) == Ordering::Equal,
+        let Some(own) = self.get(at..).and_then(|rest| rest.get(..other.len())) else {
+            return false;
+        };
+        // Of equal length: two words that overlap cover what is no longer than both.
+        match other.len() {
+            4..=8 => {
+                own.first_chunk::<4>() == other.first_chunk()
+                    && own.last_chunk::<4>() == other.last_chunk()
             }
-        })
+            9..=16 => {
+                own.first_chunk::<8>() == other.first_chunk()
+                    && own.last_chunk::<8>() == other.last_chunk()
+            }
+            _ => compare_bytes(own, other) == Ordering::Equal,
+        }
     }
 }
 
