@@ -1,8 +1,10 @@
 //! The two traits through which the engine does all its I/O.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{os::fd::BorrowedFd, path::PathBuf, sync::Arc};
 
 use clearway_base::Result;
+
+use crate::read_queue::{ReadQueue, ReadQueueOptions, ReadsAtOnce};
 
 /// The treatment of existing and missing files by [`Disk::open`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,6 +54,17 @@ pub trait Disk: Send + Sync {
     /// directory, or of two copies of it, draw different numbers.
     fn random(&self) -> Result<u64>;
 
+    /// Opens a queue for reads of the directory's files. `probe` is one of them, from which the
+    /// queue may read to find out what the system allows. A disk without files of the operating
+    /// system has a queue that reads at once.
+    fn read_queue(
+        &self,
+        _probe: &dyn File,
+        _options: &ReadQueueOptions,
+    ) -> Result<Box<dyn ReadQueue>> {
+        Ok(Box::new(ReadsAtOnce::new()))
+    }
+
     /// The directory, for messages.
     fn path(&self) -> PathBuf;
 }
@@ -98,6 +111,14 @@ pub trait File: Send + Sync {
     /// for a file.
     fn allocate(&self, offset: u64, len: u64) -> Result<()>;
 
+    /// Returns the descriptor through which the operating system can best fill `memory` from
+    /// `offset` on, of which only place and length matter; `None` if reads must go through
+    /// [`read_at`](File::read_at). The kernel may refuse a read through it (`EINVAL`, a short
+    /// read); `read_at` does not.
+    fn read_descriptor(&self, _memory: *const [u8], _offset: u64) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
     /// The file's path, for messages.
     fn path(&self) -> PathBuf;
 }
@@ -137,6 +158,14 @@ impl<D: Disk + ?Sized> Disk for Arc<D> {
 
     fn random(&self) -> Result<u64> {
         (**self).random()
+    }
+
+    fn read_queue(
+        &self,
+        probe: &dyn File,
+        options: &ReadQueueOptions,
+    ) -> Result<Box<dyn ReadQueue>> {
+        (**self).read_queue(probe, options)
     }
 
     fn path(&self) -> PathBuf {

@@ -13,6 +13,9 @@
 //!
 //! [`pack`] and [`unpack`] turn a directory into one string of bytes and back.
 //!
+//! Pages that no thread waits for are read through a queue ([`Disk::read_queue`]): by the kernel, by
+//! threads, or at once.
+//!
 //! Guarantees of every disk:
 //!
 //! - DISK-1. The disk itself completes interrupted and short operations; a caller never sees them.
@@ -34,6 +37,7 @@ mod memory;
 pub mod name;
 mod os;
 mod packed;
+mod read_queue;
 
 pub use aligned_buf::{AlignedBuf, IO_ALIGNMENT};
 pub use disk::{Disk, File, OpenMode};
@@ -41,3 +45,7 @@ pub use memory::MemoryDisk;
 pub use name::LOCK_FILE;
 pub use os::OsDisk;
 pub use packed::{pack, unpack};
+pub use read_queue::{
+    READ_DEPTH, ReadCompletion, ReadPriority, ReadQueue, ReadQueueChoice, ReadQueueKind,
+    ReadQueueOptions, ReadQueueStats, ReadRequest,
+};

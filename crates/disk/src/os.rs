@@ -27,8 +27,9 @@ use rustix::{
 };
 
 use crate::{
-    Disk, File, OpenMode,
+    Disk, File, OpenMode, ReadQueue, ReadQueueOptions,
     name::{self, LOCK_FILE},
+    read_queue,
 };
 use file::OsFile;
 use repeat::{io_error, repeating};
@@ -241,6 +242,14 @@ impl Disk for OsDisk {
         repeating(|| rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()))
             .map_err(|errno| self.error("draw a random number for", "", errno))?;
         Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn read_queue(
+        &self,
+        probe: &dyn File,
+        options: &ReadQueueOptions,
+    ) -> Result<Box<dyn ReadQueue>> {
+        read_queue::open(probe, options)
     }
 
     fn path(&self) -> PathBuf {

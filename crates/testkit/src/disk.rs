@@ -4,17 +4,20 @@
 //! | --- | --- |
 //! | [`DelayedDisk`] | any disk with slower log flushes, for experiments |
 //! | [`FaultyDisk`] | any disk, with failures, stalls and observation planned by a test |
+//! | [`HeldReadsDisk`] | any disk, with a read queue whose requests a test completes |
 //! | [`SimDisk`] | power failures and faults of every kind, drawn from one seed |
 //!
 //! [`forge_page`] changes a page of any of them in a way that its checksum does not reveal.
 
 mod delayed;
 mod faulty;
+mod held_reads;
 mod page;
 mod sim;
 
 pub use delayed::DelayedDisk;
 pub use faulty::{Event, Faults, FaultyDisk, Lasting, Operation};
+pub use held_reads::{HeldReads, HeldReadsDisk};
 pub use page::{forge_page, seal_page};
 pub use sim::{
     CrashImage, Fault, MetadataMode, PowerCut, ReadFault, ReadWhen, SimDisk, SimEvent,

@@ -67,9 +67,9 @@ impl OsFile {
 
     /// Returns the unit to which this call is aligned for direct I/O; `None` if it is not, or if
     /// there is no direct I/O here. Relaxed: OS-FILE-2.
-    fn direct_for(&self, bytes: &[u8], offset: u64) -> Option<usize> {
+    fn direct_for(&self, bytes: *const [u8], offset: u64) -> Option<usize> {
         let unit = self.direct_unit.load(Relaxed);
-        let all = bytes.as_ptr() as usize | bytes.len() | offset as usize;
+        let all = bytes.addr() | bytes.len() | offset as usize;
         (unit != 0 && all & (unit - 1) == 0).then_some(unit)
     }
 
@@ -227,6 +227,11 @@ impl File for OsFile {
         Ok(())
     }
 
+    fn read_descriptor(&self, memory: *const [u8], offset: u64) -> Option<BorrowedFd<'_>> {
+        let direct = self.direct.as_ref().filter(|_| self.direct_for(memory, offset).is_some());
+        Some(direct.unwrap_or(&self.buffered).as_fd())
+    }
+
     fn path(&self) -> PathBuf {
         self.path.clone()
     }
@@ -268,7 +273,7 @@ mod tests {
         assert!(file.direct_for(&buf[512..1024], 512).is_none());
         assert!(file.direct_for(&buf[..4096], 4096).is_some());
         file.direct_refused(UNIT_MAX);
-        assert!(file.direct_for(&buf, 0).is_none());
+        assert!(file.direct_for(&raw const *buf, 0).is_none());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::{
 };
 
 use clearway_base::Result;
-use clearway_disk::{Disk, File, MemoryDisk, OpenMode, OsDisk};
+use clearway_disk::{Disk, File, MemoryDisk, OpenMode, OsDisk, ReadQueue, ReadQueueOptions};
 use clearway_sync::thread;
 
 /// Files whose names start with this are delayed.
@@ -88,6 +88,14 @@ impl<D: Disk> Disk for DelayedDisk<D> {
 
     fn random(&self) -> Result<u64> {
         self.inner.random()
+    }
+
+    fn read_queue(
+        &self,
+        probe: &dyn File,
+        options: &ReadQueueOptions,
+    ) -> Result<Box<dyn ReadQueue>> {
+        self.inner.read_queue(probe, options)
     }
 
     fn path(&self) -> PathBuf {

@@ -1,0 +1,440 @@
+//! Both implementations, with the same test bodies.
+
+use std::{
+    cell::Cell,
+    io::{self, Write},
+    os::fd::{AsFd, BorrowedFd},
+    path::PathBuf,
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+
+use clearway_sync::{Child, Mutex, thread};
+use clearway_testkit::Random;
+
+use super::*;
+use crate::{AlignedBuf, Disk, MemoryDisk, OpenMode, OsDisk};
+
+thread_local! {
+    /// Whether the system refuses to start threads for reads.
+    pub(super) static NO_THREADS: Cell<bool> = const { Cell::new(false) };
+    /// Whether the system refuses rings.
+    pub(super) static NO_RING: Cell<bool> = const { Cell::new(false) };
+}
+
+const FILE_BYTES: usize = 1 << 20;
+
+/// A directory with the file `f` of random bytes.
+struct Setting {
+    _dir: tempfile::TempDir,
+    disk: OsDisk,
+    file: Arc<dyn File>,
+    bytes: Vec<u8>,
+}
+
+impl Setting {
+    fn new() -> Setting {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = OsDisk::open_dir(dir.path(), false).unwrap();
+        let file = disk.open("f", OpenMode::Create).unwrap();
+        let mut random = Random::new(7);
+        let bytes: Vec<u8> = (0..FILE_BYTES).map(|_| random.below(256) as u8).collect();
+        file.write_at(&bytes, 0).unwrap();
+        Setting { _dir: dir, disk, file, bytes }
+    }
+
+    fn queue(&self, choice: ReadQueueChoice, depth: usize) -> Box<dyn ReadQueue> {
+        let options = ReadQueueOptions { choice, depth };
+        self.disk.read_queue(&*self.file, &options).unwrap()
+    }
+}
+
+/// Runs `body` with each implementation that this system has.
+fn with_each(depth: usize, body: impl Fn(&Setting, Box<dyn ReadQueue>)) {
+    let setting = Setting::new();
+    body(&setting, setting.queue(ReadQueueChoice::Threads, depth));
+    if setting.queue(ReadQueueChoice::Auto, depth).kind() == ReadQueueKind::Uring {
+        body(&setting, setting.queue(ReadQueueChoice::Uring, depth));
+    }
+}
+
+/// A result with the memory that it fills.
+type Done = (usize, Result<usize>, AlignedBuf);
+
+/// A request with memory of its own, which `done` receives together with `tag` and the result.
+fn request(
+    file: &Arc<dyn File>,
+    offset: u64,
+    len: usize,
+    (priority, tag): (ReadPriority, usize),
+    done: &mpsc::Sender<Done>,
+) -> ReadRequest {
+    let mut memory = AlignedBuf::new(len);
+    let place = NonNull::from(&mut memory[..]);
+    let done = done.clone();
+    let completion = move |result| {
+        // The test may have ended.
+        let _ = done.send((tag, result, memory));
+    };
+    // SAFETY: the completion owns the memory, whose heap address does not change, and nothing
+    // accesses it before the completion is called (READ-REQUEST-1).
+    unsafe { ReadRequest::new(file.clone(), offset, place, priority, Box::new(completion)) }
+}
+
+const AHEAD: ReadPriority = ReadPriority::ReadAhead;
+const NOW: ReadPriority = ReadPriority::Foreground;
+
+/// A pipe as a file: a read of one byte is in flight until a byte is written.
+struct PipeFile {
+    reader: io::PipeReader,
+    reads: Mutex<()>,
+}
+
+impl PipeFile {
+    fn new() -> (Arc<dyn File>, io::PipeWriter) {
+        let (reader, writer) = io::pipe().unwrap();
+        (Arc::new(PipeFile { reader, reads: Mutex::new(()) }), writer)
+    }
+}
+
+impl File for PipeFile {
+    fn read_at(&self, buf: &mut [u8], _: u64) -> Result<usize> {
+        let _alone = self.reads.lock();
+        Ok(rustix::io::read(&self.reader, buf).unwrap())
+    }
+
+    fn read_descriptor(&self, _: *const [u8], _: u64) -> Option<BorrowedFd<'_>> {
+        Some(self.reader.as_fd())
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> Result<()> {
+        unreachable!("it is only read")
+    }
+
+    fn write_durable_at(&self, _: &[u8], _: u64) -> Result<()> {
+        unreachable!("it is only read")
+    }
+
+    fn sync_data(&self) -> Result<()> {
+        unreachable!("it is only read")
+    }
+
+    fn sync_all(&self) -> Result<()> {
+        unreachable!("it is only read")
+    }
+
+    fn len(&self) -> Result<u64> {
+        unreachable!("it is only read")
+    }
+
+    fn set_len(&self, _: u64) -> Result<()> {
+        unreachable!("it is only read")
+    }
+
+    fn allocate(&self, _: u64, _: u64) -> Result<()> {
+        unreachable!("it is only read")
+    }
+
+    fn path(&self) -> PathBuf {
+        "pipe".into()
+    }
+}
+
+#[test]
+fn random_reads_return_what_pread_returns() {
+    with_each(16, |setting, queue| {
+        let (done, results) = mpsc::channel();
+        let mut random = Random::new(11);
+        let mut ranges = Vec::new();
+        for _ in 0..50 {
+            let batch = (0..1 + random.below(120)).map(|_| {
+                // Pages, sectors and odd ranges; some reach beyond the end.
+                let unit = [8192, 512, 1][random.below(3) as usize];
+                let offset = random.below((FILE_BYTES as u64 + 20_000) / unit) * unit;
+                let len = ((1 + random.below(40)) * unit) as usize;
+                ranges.push((offset as usize, len));
+                request(&setting.file, offset, len, (AHEAD, ranges.len() - 1), &done)
+            });
+            queue.submit(batch.collect());
+        }
+        queue.wait_idle();
+        for _ in 0..ranges.len() {
+            let (tag, result, memory) = results.try_recv().unwrap();
+            let (offset, len) = ranges[tag];
+            let expected = &setting.bytes[offset.min(FILE_BYTES)..(offset + len).min(FILE_BYTES)];
+            assert_eq!(result.unwrap(), expected.len(), "{len} bytes at {offset}");
+            assert!(memory[..expected.len()] == *expected, "{len} bytes at {offset}");
+        }
+        assert!(ranges.len() > 2000 && results.try_recv().is_err());
+        let stats = queue.stats();
+        assert_eq!(stats.requests, ranges.len() as u64);
+        assert!((2..=16).contains(&stats.in_flight_max), "{stats:?}");
+    });
+}
+
+#[test]
+fn no_more_requests_are_in_flight_than_the_depth() {
+    with_each(4, |_, queue| {
+        let (pipe, mut writer) = PipeFile::new();
+        let (done, results) = mpsc::channel();
+        queue.submit((0..20).map(|tag| request(&pipe, 0, 1, (AHEAD, tag), &done)).collect());
+        for written in 1..=20 {
+            assert!(results.recv_timeout(Duration::from_millis(2)).is_err(), "nothing was written");
+            writer.write_all(&[written]).unwrap();
+            let (_, result, memory) = results.recv().unwrap();
+            assert_eq!((result.unwrap(), memory[0]), (1, written));
+        }
+        queue.wait_idle();
+        assert_eq!(queue.stats(), ReadQueueStats { requests: 20, in_flight_max: 4 });
+    });
+}
+
+#[test]
+fn foreground_requests_overtake_those_of_read_ahead() {
+    with_each(1, |_, queue| {
+        let (pipe, mut writer) = PipeFile::new();
+        let (done, results) = mpsc::channel();
+        queue.submit((0..3).map(|tag| request(&pipe, 0, 1, (AHEAD, tag), &done)).collect());
+        // One request is in flight before the others come.
+        while queue.stats().in_flight_max == 0 {
+            thread::yield_now();
+        }
+        queue.submit((10..12).map(|tag| request(&pipe, 0, 1, (NOW, tag), &done)).collect());
+        writer.write_all(&[0; 5]).unwrap();
+        queue.wait_idle();
+        let order: Vec<usize> = results.try_iter().map(|(tag, ..)| tag).collect();
+        assert_eq!(order, [0, 10, 11, 1, 2]);
+    });
+}
+
+#[test]
+fn an_error_of_the_system_is_the_result() {
+    with_each(4, |setting, queue| {
+        struct WriteOnly(std::fs::File, Arc<dyn File>);
+        impl File for WriteOnly {
+            fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+                let read = rustix::io::pread(&self.0, buf, offset);
+                read.map_err(|errno| Error::io("read", self.path(), errno.into()))
+            }
+
+            fn read_descriptor(&self, _: *const [u8], _: u64) -> Option<BorrowedFd<'_>> {
+                Some(self.0.as_fd())
+            }
+
+            fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+                self.1.write_at(buf, offset)
+            }
+
+            fn write_durable_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+                self.1.write_durable_at(buf, offset)
+            }
+
+            fn sync_data(&self) -> Result<()> {
+                self.1.sync_data()
+            }
+
+            fn sync_all(&self) -> Result<()> {
+                self.1.sync_all()
+            }
+
+            fn len(&self) -> Result<u64> {
+                self.1.len()
+            }
+
+            fn set_len(&self, len: u64) -> Result<()> {
+                self.1.set_len(len)
+            }
+
+            fn allocate(&self, offset: u64, len: u64) -> Result<()> {
+                self.1.allocate(offset, len)
+            }
+
+            fn path(&self) -> PathBuf {
+                self.1.path()
+            }
+        }
+        let opened = std::fs::OpenOptions::new().write(true).open(setting.file.path()).unwrap();
+        let file: Arc<dyn File> = Arc::new(WriteOnly(opened, setting.file.clone()));
+        let (done, results) = mpsc::channel();
+        queue.submit(vec![
+            request(&file, 0, 8192, (AHEAD, 0), &done),
+            request(&setting.file, 0, 8192, (AHEAD, 1), &done),
+        ]);
+        queue.wait_idle();
+        let mut results: Vec<Done> = results.try_iter().collect();
+        results.sort_by_key(|(tag, ..)| *tag);
+        let refused = |result: &Result<usize>| match result {
+            Err(Error::Io { source, path, .. }) => {
+                // `EBADF`
+                source.raw_os_error() == Some(9) && *path == file.path()
+            }
+            _ => false,
+        };
+        assert!(refused(&results[0].1), "{:?}", results[0].1);
+        assert_eq!(results[1].1.as_ref().unwrap(), &8192, "the others are read");
+    });
+}
+
+#[test]
+fn a_drop_waits_for_what_is_in_flight() {
+    with_each(2, |_, queue| {
+        let (pipe, mut writer) = PipeFile::new();
+        let (done, results) = mpsc::channel();
+        queue.submit((0..6).map(|tag| request(&pipe, 0, 1, (AHEAD, tag), &done)).collect());
+        let dropping = thread::spawn(move || drop(queue));
+        thread::sleep(Duration::from_millis(30));
+        assert!(!dropping.is_finished());
+        writer.write_all(&[0; 5]).unwrap();
+        for _ in 0..5 {
+            results.recv().unwrap().1.unwrap();
+        }
+        thread::sleep(Duration::from_millis(10));
+        assert!(!dropping.is_finished());
+        writer.write_all(&[0]).unwrap();
+        dropping.join().unwrap();
+        results.try_recv().unwrap().1.unwrap();
+    });
+}
+
+/// The last completion may drop the last owner of the queue.
+#[test]
+fn a_completion_may_drop_the_queue() {
+    with_each(2, |setting, queue| {
+        let queue: Arc<Mutex<Option<Box<dyn ReadQueue>>>> = Arc::new(Mutex::new(Some(queue)));
+        let (done, results) = mpsc::channel();
+        let mut memory = AlignedBuf::new(4096);
+        let place = NonNull::from(&mut memory[..]);
+        let owner = queue.clone();
+        let completion = Box::new(move |result: Result<usize>| {
+            let _memory = memory;
+            drop(owner.lock().take());
+            done.send(result).unwrap();
+        });
+        // SAFETY: as in `request`.
+        let read = unsafe { ReadRequest::new(setting.file.clone(), 0, place, AHEAD, completion) };
+        queue.lock().as_ref().unwrap().submit(vec![read]);
+        assert_eq!(results.recv().unwrap().unwrap(), 4096);
+        assert!(queue.lock().is_none());
+    });
+}
+
+/// The kernel cancels what an ended thread has submitted; the queue reads it all the same.
+#[test]
+fn a_request_outlives_the_thread_that_submitted_it() {
+    with_each(4, |_, queue| {
+        let (pipe, mut writer) = PipeFile::new();
+        let (done, results) = mpsc::channel();
+        let read = request(&pipe, 0, 1, (AHEAD, 0), &done);
+        thread::scope(|scope| {
+            scope.spawn(|| queue.submit(vec![read]));
+        });
+        thread::sleep(Duration::from_millis(10));
+        assert!(results.try_recv().is_err());
+        writer.write_all(&[5]).unwrap();
+        let (_, result, memory) = results.recv().unwrap();
+        assert_eq!((result.unwrap(), memory[0]), (1, 5));
+    });
+}
+
+#[test]
+fn a_refused_ring_is_replaced_by_threads() {
+    let setting = Setting::new();
+    NO_RING.set(true);
+    let queue = setting.queue(ReadQueueChoice::Auto, 8);
+    let options = ReadQueueOptions { choice: ReadQueueChoice::Uring, depth: 8 };
+    let forced = setting.disk.read_queue(&*setting.file, &options).map(drop);
+    NO_RING.set(false);
+    assert!(matches!(forced, Err(Error::Io { .. })), "{forced:?}");
+    assert_eq!(queue.kind(), ReadQueueKind::Threads);
+    let (done, results) = mpsc::channel();
+    queue.submit(vec![request(&setting.file, 0, 8192, (NOW, 0), &done)]);
+    assert_eq!(results.recv().unwrap().1.unwrap(), 8192);
+    // A file that cannot be read through a ring is a refusal, too.
+    let memory = MemoryDisk::new().open("f", OpenMode::Create).unwrap();
+    let options = ReadQueueOptions { choice: ReadQueueChoice::Auto, depth: 8 };
+    let queue = setting.disk.read_queue(&*memory, &options).unwrap();
+    assert_eq!(queue.kind(), ReadQueueKind::Threads);
+}
+
+/// A program may close descriptors that are not its own.
+#[test]
+fn a_ring_that_is_lost_is_not_needed() {
+    let setting = Setting::new();
+    let Ok(queue) = UringReads::open(&*setting.file, 4) else { return };
+    let (done, results) = mpsc::channel();
+    let read = |tag| request(&setting.file, tag as u64 * 8192, 8192, (AHEAD, tag), &done);
+    queue.submit((0..10).map(read).collect());
+    queue.wait_idle();
+    queue.lose_ring();
+    queue.submit((10..30).map(read).collect());
+    queue.wait_idle();
+    drop(queue);
+    let mut count = 0;
+    for (tag, result, memory) in results.try_iter() {
+        assert_eq!(result.unwrap(), 8192);
+        assert!(memory[..] == setting.bytes[tag * 8192..][..8192], "request {tag}");
+        count += 1;
+    }
+    assert_eq!(count, 30);
+}
+
+#[test]
+fn without_threads_the_submitting_thread_reads() {
+    let setting = Setting::new();
+    let queue = setting.queue(ReadQueueChoice::Threads, 8);
+    let (done, results) = mpsc::channel();
+    NO_THREADS.set(true);
+    queue.submit((0..30).map(|tag| request(&setting.file, 0, 512, (AHEAD, tag), &done)).collect());
+    NO_THREADS.set(false);
+    let read = results.try_iter().filter(|(_, result, _)| *result.as_ref().unwrap() == 512);
+    assert_eq!(read.count(), 30);
+    queue.wait_idle();
+}
+
+#[test]
+fn a_disk_in_memory_reads_at_once() {
+    let disk = MemoryDisk::new();
+    let file = disk.open("f", OpenMode::Create).unwrap();
+    file.write_at(&[3; 5000], 0).unwrap();
+    let queue = disk.read_queue(&*file, &ReadQueueOptions::default()).unwrap();
+    let (done, results) = mpsc::channel();
+    let requests = [AHEAD, AHEAD, NOW].into_iter().enumerate();
+    let requests = requests.map(|(tag, kind)| request(&file, 0, 8192, (kind, tag), &done));
+    queue.submit(requests.collect());
+    let done: Vec<_> = results.try_iter().map(|(tag, result, _)| (tag, result.unwrap())).collect();
+    assert_eq!(done, [(2, 5000), (0, 5000), (1, 5000)]);
+    assert_eq!(queue.kind(), ReadQueueKind::AtOnce);
+    assert_eq!(queue.stats(), ReadQueueStats { requests: 3, in_flight_max: 1 });
+}
+
+#[test]
+fn a_forked_child_touches_nothing_of_the_queue() {
+    with_each(4, |setting, queue| {
+        let (pipe, mut writer) = PipeFile::new();
+        let (done, results) = mpsc::channel();
+        queue.submit(vec![request(&pipe, 0, 1, (AHEAD, 0), &done)]);
+        let in_child = || {
+            let (done, results) = mpsc::channel();
+            queue.submit(vec![request(&setting.file, 0, 512, (NOW, 0), &done)]);
+            let refused = results.try_recv().map(|(_, result, _)| result);
+            if !matches!(refused, Ok(Err(Error::Forked))) {
+                return Err(format!("{refused:?}"));
+            }
+            queue.wait_idle();
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            if maps.contains("io_uring") {
+                return Err(format!("the child has the ring:\n{maps}"));
+            }
+            // SAFETY: the child ends without another use of the queue.
+            drop(unsafe { std::ptr::read(&queue) });
+            Ok(())
+        };
+        Child::start(in_child).unwrap().wait(Duration::from_secs(20)).unwrap();
+        queue.submit(vec![request(&setting.file, 0, 512, (NOW, 1), &done)]);
+        writer.write_all(&[5]).unwrap();
+        queue.wait_idle();
+        let mut tags: Vec<usize> = results.try_iter().map(|(tag, ..)| tag).collect();
+        tags.sort_unstable();
+        assert_eq!(tags, [0, 1]);
+    });
+}

@@ -1,0 +1,179 @@
+//! Any disk, with a read queue whose requests a test completes: in an order drawn from a seed,
+//! late, with errors, or never.
+
+use std::{io, path::PathBuf, sync::Arc};
+
+use clearway_base::{Error, Result};
+use clearway_disk::{
+    Disk, File, OpenMode, ReadQueue, ReadQueueKind, ReadQueueOptions, ReadQueueStats, ReadRequest,
+};
+use clearway_sync::{Condvar, Mutex};
+
+use crate::Random;
+
+/// The requests that were submitted to the disk's read queues and are not completed. Clones share
+/// them.
+#[derive(Clone)]
+pub struct HeldReads(Arc<Held>);
+
+struct Held {
+    state: Mutex<HeldState>,
+    changed: Condvar,
+}
+
+struct HeldState {
+    requests: Vec<ReadRequest>,
+    random: Random,
+    /// Requests submitted whose completions have not returned.
+    unfinished: usize,
+    stats: ReadQueueStats,
+}
+
+impl HeldReads {
+    /// Holds nothing yet; the order of completions follows from the seed.
+    pub fn new(seed: u64) -> HeldReads {
+        let state = HeldState {
+            requests: Vec::new(),
+            random: Random::new(seed),
+            unfinished: 0,
+            stats: ReadQueueStats::default(),
+        };
+        HeldReads(Arc::new(Held { state: Mutex::new(state), changed: Condvar::new() }))
+    }
+
+    /// The number of requests that are held.
+    pub fn count(&self) -> usize {
+        self.0.state.lock().requests.len()
+    }
+
+    /// Waits until at least `count` requests are held.
+    pub fn wait_for(&self, count: usize) {
+        let mut state = self.0.state.lock();
+        while state.requests.len() < count {
+            self.0.changed.wait(&mut state);
+        }
+    }
+
+    /// Reads and completes one request. Returns false if none is held.
+    pub fn complete_one(&self) -> bool {
+        self.take_one(ReadRequest::read)
+    }
+
+    /// Completes one request with an error. Returns false if none is held.
+    pub fn fail_one(&self, kind: io::ErrorKind) -> bool {
+        self.take_one(|request| request.fail(Error::io("read", "held", kind.into())))
+    }
+
+    /// Completes all requests that are held.
+    pub fn complete_all(&self) {
+        while self.complete_one() {}
+    }
+
+    fn take_one(&self, complete: impl FnOnce(ReadRequest)) -> bool {
+        let mut state = self.0.state.lock();
+        if state.requests.is_empty() {
+            return false;
+        }
+        let count = state.requests.len() as u64;
+        let chosen = state.random.below(count) as usize;
+        let request = state.requests.swap_remove(chosen);
+        drop(state);
+        complete(request);
+        self.0.state.lock().unfinished -= 1;
+        self.0.changed.notify_all();
+        true
+    }
+}
+
+/// A disk over another one, whose read queues hold their requests in a [`HeldReads`].
+pub struct HeldReadsDisk<D> {
+    inner: D,
+    reads: HeldReads,
+}
+
+impl<D: Disk> HeldReadsDisk<D> {
+    /// A disk over `inner`.
+    pub fn new(inner: D, reads: HeldReads) -> HeldReadsDisk<D> {
+        HeldReadsDisk { inner, reads }
+    }
+}
+
+struct HoldingQueue(HeldReads);
+
+impl ReadQueue for HoldingQueue {
+    fn submit(&self, requests: Vec<ReadRequest>) {
+        let mut state = self.0.0.state.lock();
+        state.unfinished += requests.len();
+        state.stats.requests += requests.len() as u64;
+        state.requests.extend(requests);
+        state.stats.in_flight_max = state.stats.in_flight_max.max(state.requests.len());
+        self.0.0.changed.notify_all();
+    }
+
+    fn wait_idle(&self) {
+        let mut state = self.0.0.state.lock();
+        while state.unfinished > 0 {
+            self.0.0.changed.wait(&mut state);
+        }
+    }
+
+    fn kind(&self) -> ReadQueueKind {
+        ReadQueueKind::Threads
+    }
+
+    fn stats(&self) -> ReadQueueStats {
+        self.0.0.state.lock().stats
+    }
+}
+
+impl Drop for HoldingQueue {
+    fn drop(&mut self) {
+        self.0.complete_all();
+    }
+}
+
+impl<D: Disk> Disk for HeldReadsDisk<D> {
+    fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>> {
+        self.inner.open(name, mode)
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        self.inner.exists(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.inner.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.inner.remove(name)
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<String>> {
+        self.inner.list(dir)
+    }
+
+    fn create_dir(&self, dir: &str) -> Result<()> {
+        self.inner.create_dir(dir)
+    }
+
+    fn sync_dir(&self, dir: &str) -> Result<()> {
+        self.inner.sync_dir(dir)
+    }
+
+    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
+        self.inner.lock()
+    }
+
+    fn random(&self) -> Result<u64> {
+        self.inner.random()
+    }
+
+    fn read_queue(&self, _: &dyn File, _: &ReadQueueOptions) -> Result<Box<dyn ReadQueue>> {
+        Ok(Box::new(HoldingQueue(self.reads.clone())))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.inner.path()
+    }
+}
