@@ -203,7 +203,7 @@ pub use clearway_base::{
 };
 pub use clearway_lock::{AbsoluteMode, LockStats};
 pub use clearway_log::LogStats;
-pub use clearway_pool::PoolStats;
+pub use clearway_pool::{PoolStats, ReadQueueKind};
 pub use clearway_tree::{Direction, LevelReport, TreeReport};
 pub use clearway_txn::{
     Creation, DeadlockReport, EngineStats, HotKey, LockWaits, RecoveryReport, Savepoint,

@@ -51,6 +51,11 @@ impl DataFile {
         &*self.file
     }
 
+    /// The file, for a request that may outlive the caller.
+    pub(crate) fn shared_file(&self) -> Arc<dyn File> {
+        self.file.clone()
+    }
+
     /// Pages that the file holds.
     pub(crate) fn pages(&self) -> u32 {
         // Acquire pairs with the Release in `ensure`.

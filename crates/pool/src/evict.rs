@@ -40,8 +40,8 @@ enum ClockVisit {
 }
 
 impl Pool {
-    /// Returns a slot for a page that is being read in. The caller holds that page's latch
-    /// exclusively.
+    /// Returns a slot for a page. A thread that reads the page in holds its latch exclusively; one
+    /// that loads pages (LOAD-4) holds no latch.
     ///
     /// # Errors
     /// The error that prevents dirty pages from being written; [`Error::BadOption`] if the cache is
@@ -88,9 +88,13 @@ impl Pool {
     /// Returns a slot if there is one without I/O: a free one, that of a clean page, or one of the
     /// reserve.
     pub(crate) fn take_slot_at_once(&self) -> Option<u32> {
-        let free = self.slots.take(false);
+        self.take_clean_slot().or_else(|| self.slots.take(true))
+    }
+
+    /// Returns a slot if there is one without I/O and without the reserve.
+    pub(crate) fn take_clean_slot(&self) -> Option<u32> {
         let evicted = || self.sweep(DIRTY_ENOUGH, &mut Vec::new(), &mut false);
-        free.or_else(evicted).or_else(|| self.slots.take(true))
+        self.slots.take(false).or_else(evicted)
     }
 
     /// Moves the hand until a page is evicted, `dirty_max` dirty pages were met, or every slot was

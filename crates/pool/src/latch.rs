@@ -17,8 +17,8 @@
 //! |                |                           | `downgrade`, `release_absent`           |
 //!
 //! Invariants:
-//! - PAGE-LATCH-1. At most one thread holds the exclusive bit, and while it is set there are no
-//!   sharers.
+//! - PAGE-LATCH-1. At most one thread, or one request of the read queue (LOAD-1), holds the
+//!   exclusive bit, and while it is set there are no sharers.
 //! - PAGE-LATCH-2. The version is incremented at each release of the exclusive bit except by
 //!   `release_unchanged`, and never decreases: it survives eviction and reload. At 10⁷ releases a
 //!   second, 48 bits last for ten months, and a reader is misled only if it sleeps over exactly one

@@ -14,6 +14,8 @@
 //!                                                                  background cleaner
 //! ```
 //!
+//! Many pages at once come in through the disk's read queue ([`Pool::load`]).
+//!
 //! Guarantees, each with a test in `tests/`:
 //!
 //! 1. **Latches.** An optimistic read that validates saw one version of the page; a version number
@@ -39,6 +41,7 @@ mod frame;
 mod frames;
 mod header;
 mod latch;
+mod load;
 mod miss;
 mod operation_pins;
 mod optimistic;
@@ -52,6 +55,7 @@ mod slots;
 mod space;
 mod wal;
 
+pub use clearway_disk::ReadQueueKind;
 pub use exclusive::ExclusivePage;
 pub use header::{PAGE_HEADER_BYTES, PAGE_KIND_AT};
 pub use operation_pins::OperationPins;

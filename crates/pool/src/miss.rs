@@ -2,7 +2,8 @@
 //!
 //! The thread that takes the exclusive bit of an absent page reads the page in; other threads wait
 //! for the latch. The reading thread holds that latch during the read and during the eviction that
-//! makes room (`evict`), and no other resource of the pool.
+//! makes room (`evict`), and no other resource of the pool. (Many pages at once are brought in
+//! through the read queue, whose request holds the latch: `load`.)
 //!
 //! A page that cannot be read, or whose bytes are damaged, stays absent: the caller gets the error,
 //! and the next caller tries again. Bytes with a valid checksum are damaged too if their page LSN
@@ -54,33 +55,25 @@ impl Pool {
             return Ok(false);
         }
         self.counters.misses.add(1);
-        let filled = self.take_slot().and_then(|slot| {
-            // Set the slot first: the clock skips latched pages, so no thread takes it away
-            // (POOL-SLOTS-1).
-            frame.set_slot(slot);
-            self.slots.occupy(slot, page);
-            fill(self).inspect_err(|_| {
-                // Bytes left by the failed read would break REGION-3 for the next reader.
-                self.space.give_back(page);
-                self.slots.vacate(slot);
-                self.slots.give_back(slot);
-            })
-        });
-        match filled {
-            Ok(()) => {
-                debug_assert!(
-                    frame.is_evictable(),
-                    "an absent page is clean and unpinned (FRAME-4)"
-                );
-                frame.latch.set_resident();
-                Ok(true)
-            }
-            // The release wakes the threads that wait for the page, and each of them tries again.
-            Err(error) => {
-                frame.latch.release_absent();
-                Err(error)
-            }
-        }
+        let slot = self.take_slot().inspect_err(|_| frame.latch.release_absent())?;
+        // Set the slot first: the clock skips latched pages, so no thread takes it away
+        // (POOL-SLOTS-1).
+        frame.set_slot(slot);
+        self.slots.occupy(slot, page);
+        fill(self).inspect_err(|_| self.leave_absent(page, frame, slot))?;
+        debug_assert!(frame.is_evictable(), "an absent page is clean and unpinned (FRAME-4)");
+        frame.latch.set_resident();
+        Ok(true)
+    }
+
+    /// Releases the latch of a page that could not be brought into its slot. The release wakes the
+    /// threads that wait for the page, and each of them tries again.
+    pub(crate) fn leave_absent(&self, page: PageId, frame: &Frame, slot: u32) {
+        // Bytes left by the failed read would break REGION-3 for the next reader.
+        self.space.give_back(page);
+        self.slots.vacate(slot);
+        self.slots.give_back(slot);
+        frame.latch.release_absent();
     }
 
     fn read_in(&self, page: PageId) -> Result<()> {
@@ -89,7 +82,11 @@ impl Pool {
         // (PAGE-BYTES-3).
         let bytes = unsafe { self.space.bytes(page).slice_mut() };
         self.data.read(page, bytes)?;
-        // Verify before any other thread can see the page: it is still absent.
+        self.verify(page, bytes)
+    }
+
+    /// Checks the bytes of a page before any other thread can see them: the page is still absent.
+    pub(crate) fn verify(&self, page: PageId, bytes: &[u8]) -> Result<()> {
         header::verify(page, bytes)?;
         header::check_page_lsn(page, bytes, self.wal.durable())
     }

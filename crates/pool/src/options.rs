@@ -1,6 +1,7 @@
 //! Options and counters of the pool.
 
 use clearway_base::{Error, PAGE_SIZE, Result};
+use clearway_disk::{ReadQueueKind, ReadQueueOptions};
 
 /// Options of [`Pool::open`](crate::Pool::open).
 #[derive(Clone, Debug)]
@@ -23,6 +24,9 @@ pub struct PoolOptions {
     /// True if a background thread cleans pages before they are needed. Default true. Without it, a
     /// miss that finds only dirty pages cleans them itself.
     pub background_cleaner: bool,
+    /// The queue through which [`Pool::load`](crate::Pool::load) reads. Default: a ring of the
+    /// kernel if it gives one, otherwise threads; 64 requests in flight.
+    pub reads: ReadQueueOptions,
 }
 
 impl Default for PoolOptions {
@@ -34,6 +38,7 @@ impl Default for PoolOptions {
             batches_in_flight: 2,
             writers: 4,
             background_cleaner: true,
+            reads: ReadQueueOptions::default(),
         }
     }
 }
@@ -69,6 +74,9 @@ impl PoolOptions {
         if !(1..=16).contains(&self.writers) {
             return bad("writers", "1 to 16 threads");
         }
+        if !(1..=4096).contains(&self.reads.depth) {
+            return bad("reads", "1 to 4096 requests in flight");
+        }
         Ok(())
     }
 }
@@ -93,6 +101,12 @@ pub struct PoolStats {
     pub latch_waits: u64,
     /// Pages repaired from the double-write area when the pool was opened.
     pub pages_repaired: u64,
+    /// The implementation of the read queue.
+    pub read_queue: ReadQueueKind,
+    /// Requests of the read queue, each for one page or several adjacent ones.
+    pub queued_reads: u64,
+    /// The largest number of them that were in flight at the same time.
+    pub queued_reads_in_flight_max: u64,
     /// Resident pages now.
     pub resident_pages: u64,
     /// Dirty pages now (counted by walking the frames).

@@ -8,7 +8,8 @@
 //!   file, at aligned addresses inside the page. Values read this way are unreliable until they are
 //!   validated.
 //! - PAGE-BYTES-3. A `&[u8]` exists only under the shared or the exclusive latch, a `&mut [u8]`
-//!   only under the exclusive latch and while its guard is mutably borrowed.
+//!   only under the exclusive latch and while its guard is mutably borrowed. A request of the read
+//!   queue that holds the exclusive latch writes through a pointer instead (LOAD-1).
 //!
 //! The safety argument of the optimistic path. A writer stores through an ordinary `&mut [u8]`
 //! while readers may load the same words. The loads are atomic, relaxed and word by word: they
@@ -45,6 +46,11 @@ impl PageBytes {
     #[inline]
     pub(crate) unsafe fn new(start: NonNull<u8>) -> PageBytes {
         PageBytes(start)
+    }
+
+    /// The first byte.
+    pub(crate) fn start(self) -> NonNull<u8> {
+        self.0
     }
 
     /// Prefetches the page's first and last bytes, which its owner is most likely to read first.

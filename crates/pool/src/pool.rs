@@ -4,7 +4,7 @@
 //! | ------------------------------------- | ------------------ |
 //! | where is a page, where is its frame?  | `space`, `region`  |
 //! | which threads may access it now?      | `latch`, guards    |
-//! | is it in memory, and if not?          | `miss`             |
+//! | is it in memory, and if not?          | `miss`, `load`     |
 //! | which page is evicted for another?    | `evict`, `slots`   |
 //! | how do changes reach the disk?        | `clean`            |
 //!
@@ -18,7 +18,7 @@
 use std::sync::{Arc, OnceLock};
 
 use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result};
-use clearway_disk::Disk;
+use clearway_disk::{Disk, ReadQueue};
 use clearway_sync::{
     Counter,
     atomic::{AtomicU64, Ordering},
@@ -54,6 +54,8 @@ pub(crate) struct Counters {
 
 /// Pages in memory, each at an address of its own.
 pub struct Pool {
+    /// The queue through which `load` reads. Its completions keep the pool alive (LOAD-2).
+    pub(crate) reads: Box<dyn ReadQueue>,
     pub(crate) space: PageSpace,
     pub(crate) slots: Slots,
     pub(crate) data: DataFile,
@@ -85,6 +87,7 @@ impl Pool {
         // enough for the cache and for twice the data file, whichever is more.
         let least_bytes = options.cache_bytes.max(data_bytes * 2).next_multiple_of(1 << 20);
         let pool = Arc::new(Pool {
+            reads: disk.read_queue(data.file(), &options.reads)?,
             space: PageSpace::reserve(options.max_bytes, least_bytes)?,
             slots: Slots::new(options.capacity_pages()),
             data,
@@ -307,7 +310,7 @@ impl Pool {
     /// Counters, and a walk over the resident pages.
     pub fn stats(&self) -> PoolStats {
         let dirty = self.slots.all().filter(|page| self.space.frame(*page).is_dirty());
-        let counters = &self.counters;
+        let (counters, reads) = (&self.counters, self.reads.stats());
         PoolStats {
             misses: counters.misses.get(),
             reads: counters.reads.get(),
@@ -317,12 +320,16 @@ impl Pool {
             foreground_batches: counters.foreground_batches.get(),
             latch_waits: counters.latch_waits.get(),
             pages_repaired: counters.pages_repaired.get(),
+            read_queue: self.reads.kind(),
+            queued_reads: reads.requests,
+            queued_reads_in_flight_max: reads.in_flight_max as u64,
             resident_pages: self.slots.taken() as u64,
             dirty_pages: dirty.count() as u64,
         }
     }
 
-    /// Cleans all pages and stops the background cleaner. The pool remains usable without it.
+    /// Cleans all pages, stops the background cleaner, and waits for reads that are in flight
+    /// (LOAD-2). The pool remains usable without the cleaner.
     ///
     /// # Errors
     /// As for [`Pool::clean_all`]: nothing is written if the log has failed. The cleaner is stopped
@@ -330,6 +337,7 @@ impl Pool {
     pub fn close(&self) -> Result<()> {
         let cleaned = self.clean_all();
         self.cleaning.handle.stop();
+        self.reads.wait_idle();
         cleaned
     }
 
