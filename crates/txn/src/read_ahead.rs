@@ -1,9 +1,9 @@
 //! Redo's read-ahead: records are taken from the log in batches, and the pages a batch will change
-//! are brought into memory by several threads before the batch is applied.
+//! are brought into memory together before the batch is applied.
 //!
 //! Redo by itself reads one page at a time, and after a crash every page has to be read: on a disk
 //! that takes 100 µs a page, 60,000 pages are six seconds of waiting. A disk serves several reads
-//! in the time of one.
+//! in the time of one, and adjacent pages in one read ([`Pool::load`]).
 //!
 //! Invariants:
 //! - READ-AHEAD-1. Nothing is decided here: pages are only read, and records are passed on in log
@@ -11,24 +11,17 @@
 //! - READ-AHEAD-2. A batch reads ahead at most a part of the cache, so that it does not evict pages
 //!   that it has just read.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use clearway_base::{Epoch, Lsn, LsnSpan, PAGE_SIZE, PageId, Result, TxnId};
+use clearway_disk::ReadPriority;
 use clearway_log::{LogReader, RecordView};
 use clearway_pool::Pool;
-use clearway_sync::{
-    atomic::{AtomicUsize, Ordering},
-    thread,
-};
 
 use crate::EngineOptions;
 
-/// Log bytes of a batch: some 60,000 records, so starting the readers costs nothing in comparison.
+/// Log bytes of a batch: some 60,000 records, enough for many of their pages to be adjacent.
 const BATCH_BYTES: u64 = 8 << 20;
-/// Threads that read pages. They wait for the disk most of the time.
-const READERS: usize = 8;
-/// Fewer pages than this are not worth a thread.
-const PAGES_PER_READER_MIN: usize = 16;
 
 /// A record of the batch; its body stands in `RecordBatch::bodies`.
 struct BatchedRecord {
@@ -48,7 +41,7 @@ pub(crate) struct RecordBatch {
     bytes: u64,
     pages: HashSet<PageId>,
     pages_max: usize,
-    readers_max: usize,
+    reads_ahead: bool,
 }
 
 impl RecordBatch {
@@ -61,7 +54,7 @@ impl RecordBatch {
             bytes: 0,
             pages: HashSet::new(),
             pages_max: (options.pool.cache_bytes / PAGE_SIZE as u64 / 4) as usize,
-            readers_max: if options.background { READERS } else { 0 },
+            reads_ahead: options.background,
         }
     }
 
@@ -98,28 +91,11 @@ impl RecordBatch {
     }
 
     /// Brings the pages of the batch into memory (READ-AHEAD-1).
-    pub(crate) fn load_pages(&self, pool: &Pool) {
-        let is_absent = |page: &PageId| page.0 < pool.page_count() && !pool.try_resident(*page);
-        let mut absent: Vec<PageId> = self.pages.iter().copied().filter(is_absent).collect();
-        absent.sort_unstable();
-        let readers = (absent.len() / PAGES_PER_READER_MIN).min(self.readers_max);
-        let next = AtomicUsize::new(0);
-        thread::scope(|scope| {
-            let read = || {
-                // Relaxed: the counter only deals the pages out.
-                while let Some(page) = absent.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    // Redo meets the same failure and reports it.
-                    let _ = pool.shared(*page).map(drop);
-                }
-            };
-            for _ in 0..readers {
-                // Where the system gives no more threads, fewer do; with none, redo reads
-                // (READ-AHEAD-1).
-                if thread::spawn_scoped(reader_builder(), scope, read).is_err() {
-                    break;
-                }
-            }
-        });
+    pub(crate) fn load_pages(&self, pool: &Arc<Pool>) {
+        if self.reads_ahead {
+            let pages: Vec<PageId> = self.pages.iter().copied().collect();
+            pool.load(&pages, ReadPriority::ReadAhead);
+        }
     }
 
     /// The records, in log order.
@@ -140,20 +116,8 @@ impl RecordBatch {
     }
 }
 
-/// What a reader is started with.
-fn reader_builder() -> thread::Builder {
-    #[cfg(test)]
-    if tests::NO_THREADS.get() {
-        // No system has room for such a stack.
-        return thread::Builder::new().stack_size(1 << 60);
-    }
-    thread::Builder::new().name("clearway-redo".into())
-}
-
 #[cfg(test)]
 mod tests {
-    use std::{cell::Cell, sync::Arc};
-
     use clearway_disk::{Disk, MemoryDisk};
 
     use super::*;
@@ -163,23 +127,6 @@ mod tests {
         recovery,
         superblock::{self, FoundDatabase, Superblock},
     };
-
-    thread_local! {
-        /// Whether the system refuses to start readers.
-        pub(super) static NO_THREADS: Cell<bool> = const { Cell::new(false) };
-    }
-
-    #[test]
-    fn without_threads_redo_reads_for_itself() {
-        NO_THREADS.set(true);
-        let engine = Engine::open(Arc::new(crashed_image()), EngineOptions::default());
-        NO_THREADS.set(false);
-        let engine = engine.unwrap();
-        let table = engine.open_table("t").unwrap();
-        let mut txn = engine.begin();
-        let found = txn.get(&table, &77u64.to_be_bytes()).unwrap();
-        assert_eq!(found, Some(vec![8; 200]));
-    }
 
     /// The image of a killed engine whose log changes some hundred pages.
     fn crashed_image() -> MemoryDisk {
@@ -224,7 +171,7 @@ mod tests {
             assert!(batch.records().is_sorted_by_key(|record| record.span.start));
             pages = pages.max(batch.pages.len());
         }
-        assert!(pages > 200, "{pages} pages are no test of several readers");
+        assert!(pages > 200, "{pages} pages are no test of several requests");
     }
 
     #[test]

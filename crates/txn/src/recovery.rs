@@ -101,7 +101,7 @@ pub(crate) fn identify(disk: &Arc<dyn Disk>, block: &Superblock) -> Result<Trace
 /// repeated.
 pub(crate) fn forward(
     disk: &Arc<dyn Disk>,
-    pool: &Pool,
+    pool: &Arc<Pool>,
     options: &EngineOptions,
     block: &Superblock,
     Traced { lineage, begun }: Traced,
