@@ -13,8 +13,8 @@
 //!
 //! [`pack`] and [`unpack`] turn a directory into one string of bytes and back.
 //!
-//! Pages that no thread waits for are read through a queue ([`Disk::read_queue`]): by the kernel, by
-//! threads, or at once.
+//! Pages that no thread waits for are read through a queue ([`Disk::read_queue`]): by the kernel,
+//! by threads, or at once.
 //!
 //! Guarantees of every disk:
 //!

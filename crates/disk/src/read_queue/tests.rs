@@ -91,7 +91,7 @@ struct PipeFile {
 }
 
 impl PipeFile {
-    fn new() -> (Arc<dyn File>, io::PipeWriter) {
+    fn open() -> (Arc<dyn File>, io::PipeWriter) {
         let (reader, writer) = io::pipe().unwrap();
         (Arc::new(PipeFile { reader, reads: Mutex::new(()) }), writer)
     }
@@ -175,7 +175,7 @@ fn random_reads_return_what_pread_returns() {
 #[test]
 fn no_more_requests_are_in_flight_than_the_depth() {
     with_each(4, |_, queue| {
-        let (pipe, mut writer) = PipeFile::new();
+        let (pipe, mut writer) = PipeFile::open();
         let (done, results) = mpsc::channel();
         queue.submit((0..20).map(|tag| request(&pipe, 0, 1, (AHEAD, tag), &done)).collect());
         for written in 1..=20 {
@@ -192,7 +192,7 @@ fn no_more_requests_are_in_flight_than_the_depth() {
 #[test]
 fn foreground_requests_overtake_those_of_read_ahead() {
     with_each(1, |_, queue| {
-        let (pipe, mut writer) = PipeFile::new();
+        let (pipe, mut writer) = PipeFile::open();
         let (done, results) = mpsc::channel();
         queue.submit((0..3).map(|tag| request(&pipe, 0, 1, (AHEAD, tag), &done)).collect());
         // One request is in flight before the others come.
@@ -278,7 +278,7 @@ fn an_error_of_the_system_is_the_result() {
 #[test]
 fn a_drop_waits_for_what_is_in_flight() {
     with_each(2, |_, queue| {
-        let (pipe, mut writer) = PipeFile::new();
+        let (pipe, mut writer) = PipeFile::open();
         let (done, results) = mpsc::channel();
         queue.submit((0..6).map(|tag| request(&pipe, 0, 1, (AHEAD, tag), &done)).collect());
         let dropping = thread::spawn(move || drop(queue));
@@ -322,7 +322,7 @@ fn a_completion_may_drop_the_queue() {
 #[test]
 fn a_request_outlives_the_thread_that_submitted_it() {
     with_each(4, |_, queue| {
-        let (pipe, mut writer) = PipeFile::new();
+        let (pipe, mut writer) = PipeFile::open();
         let (done, results) = mpsc::channel();
         let read = request(&pipe, 0, 1, (AHEAD, 0), &done);
         thread::scope(|scope| {
@@ -410,7 +410,7 @@ fn a_disk_in_memory_reads_at_once() {
 #[test]
 fn a_forked_child_touches_nothing_of_the_queue() {
     with_each(4, |setting, queue| {
-        let (pipe, mut writer) = PipeFile::new();
+        let (pipe, mut writer) = PipeFile::open();
         let (done, results) = mpsc::channel();
         queue.submit(vec![request(&pipe, 0, 1, (AHEAD, 0), &done)]);
         let in_child = || {
