@@ -135,6 +135,9 @@ pub struct Variable {
     pub constant: bool,
     /// True if it is declared `volatile`.
     pub volatile: bool,
+    /// True if code that the IR does not represent may name it, and so take its address.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
     /// The initializer of a constant global variable, if it stands in the file.
     pub initial: Option<Expression>,
 }

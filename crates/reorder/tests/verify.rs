@@ -34,6 +34,7 @@ fn parameter(name: &str, record: &str) -> Variable {
         ty: Type::Pointer { to, constant: false },
         constant: false,
         volatile: false,
+        hidden: false,
         initial: None,
     }
 }

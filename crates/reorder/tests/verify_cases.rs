@@ -26,6 +26,7 @@ fn program(function: &str) -> Program {
         ty: Type::Pointer { to, constant: false },
         constant: false,
         volatile: false,
+        hidden: false,
         initial: None,
     };
     let function = Function {

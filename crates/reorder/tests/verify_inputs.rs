@@ -39,7 +39,8 @@ fn reference(to: Type, constant: bool) -> Type {
 }
 
 fn variable(name: &str, scope: Scope, ty: Type) -> Variable {
-    Variable { name: name.to_owned(), scope, ty, constant: false, volatile: false, initial: None }
+    let name = name.to_owned();
+    Variable { name, scope, ty, constant: false, volatile: false, hidden: false, initial: None }
 }
 
 fn structure(name: &str, union: bool, fields: Vec<(&str, Type)>) -> Record {

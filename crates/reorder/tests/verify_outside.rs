@@ -28,6 +28,7 @@ fn program(function: &str, language: Language) -> Program {
         ty: Type::Pointer { to, constant: false },
         constant: false,
         volatile: false,
+        hidden: false,
         initial: None,
     };
     let function = Function {

@@ -25,6 +25,9 @@ impl<'tu> Lowering<'tu, '_> {
                 let written = self.file_range(entity).map(|range| range.of(self.source.text));
                 let text = written.map_or_else(|| self.written(entity), str::to_owned);
                 if text.starts_with("sizeof") {
+                    if self.has_length_at_run_time(entity) {
+                        return Kind::Opaque("the size of an array of variable length".to_owned());
+                    }
                     let ty = self.size_operand(entity);
                     add(&mut self.sizes, text.clone(), ty);
                 }
@@ -44,6 +47,14 @@ impl<'tu> Lowering<'tu, '_> {
         let value = entity.get_enum_constant_value().map(|(value, _)| value);
         add(&mut self.enumerators, name.clone(), value);
         Kind::Constant(name)
+    }
+
+    /// Returns true for a `sizeof` that evaluates its operand: the length of an array type. The
+    /// size of a variable does not change.
+    fn has_length_at_run_time(&self, entity: Entity<'tu>) -> bool {
+        let Some(span) = self.span(entity) else { return false };
+        let evaluates = (span.first..=span.last).any(|place| self.source.token(place) == "[");
+        evaluates && entity.evaluate().is_none()
     }
 
     /// Returns the type whose size a `sizeof` is.
@@ -161,13 +172,14 @@ impl<'tu> Lowering<'tu, '_> {
                 value = inner;
             }
             let field = fields.get(place).and_then(|field| field.get_type()).map(types::lower);
+            let is_reference = matches!(field, Some(Type::Reference { .. }));
             if !field.is_some_and(|field| self.fits(value, &field)) || union && place > 0 {
                 return Kind::Opaque("a list without its inner braces".to_owned());
             }
             if values.len() <= place {
                 values.resize(place + 1, None);
             }
-            values[place] = Some(self.expression(value));
+            values[place] = Some(self.bound(value, is_reference));
             place += 1;
         }
         let zero = || Expression { range: None, kind: Kind::Constant("0".to_owned()) };

@@ -25,6 +25,11 @@ impl<'tu> Lowering<'tu, '_> {
             false => self.of_kind(core),
         };
         self.depth -= 1;
+        if matches!(lowered.kind, Kind::Opaque(_))
+            && let Some(span) = self.span(core)
+        {
+            self.hide(span);
+        }
         if lowered.range.is_none() {
             lowered.range = range;
         }
@@ -177,6 +182,9 @@ impl<'tu> Lowering<'tu, '_> {
     fn reference(&mut self, entity: Entity<'tu>, range: Option<Range>) -> Expression {
         let referenced = entity.get_reference();
         let kind = match referenced.map(|one| (one.get_kind(), one)) {
+            Some((EntityKind::VarDecl, alias)) if self.is_alias(alias) => {
+                Kind::Opaque(format!("`{}`, another name of a variable", self.written(entity)))
+            }
             Some((EntityKind::VarDecl | EntityKind::ParmDecl, declaration)) => {
                 Kind::Variable(self.variable(declaration))
             }

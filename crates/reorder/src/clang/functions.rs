@@ -81,6 +81,7 @@ impl<'tu> Lowering<'tu, '_> {
     pub(super) fn function(&mut self, entity: Entity<'tu>) -> Option<Function> {
         let span = self.span(entity)?;
         let range = self.source.outer_range(span)?;
+        let first = self.variables.len();
         let result = entity.get_result_type().map_or(Type::Void, types::lower);
         self.begin_function(is_method(entity).then_some(entity), &result);
         let declared = entity.get_arguments().unwrap_or_default();
@@ -94,6 +95,7 @@ impl<'tu> Lowering<'tu, '_> {
             }
         };
         let body = self.body(entity, span, range, template);
+        self.mark_hidden(first);
         let name = types::qualified_name(entity);
         let method = object.is_some();
         Some(Function { name, range, result, method, parameters, body })

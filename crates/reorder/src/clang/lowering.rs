@@ -1,6 +1,6 @@
 //! The state that lowering a file to the IR keeps: its source, its variables and its records.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use clang::{Entity, EntityKind, Usr, source::File};
 
@@ -34,6 +34,8 @@ pub(super) struct Lowering<'tu, 's> {
     this: Option<(Entity<'tu>, Option<VariableIndex>)>,
     /// True if the function that is lowered returns a reference.
     pub(super) returns_reference: bool,
+    /// The words of the function that is lowered which stand in code without a representation.
+    pub(super) hidden: HashSet<String>,
     /// The reason why the statement that is lowered cannot be represented.
     pub(super) trouble: Option<String>,
     /// True within a statement that a macro makes.
@@ -59,6 +61,7 @@ impl<'tu, 's> Lowering<'tu, 's> {
             definitions: BTreeMap::new(),
             this: None,
             returns_reference: false,
+            hidden: HashSet::new(),
             trouble: None,
             expanding: false,
             depth: 0,
@@ -97,6 +100,20 @@ impl<'tu, 's> Lowering<'tu, 's> {
         self.returns_reference = matches!(result, Type::Reference { .. });
     }
 
+    /// Notes the words of code that the IR does not represent.
+    pub(super) fn hide(&mut self, span: Span) {
+        let words = (span.first..=span.last).map(|place| self.source.token(place));
+        self.hidden.extend(words.map(str::to_owned));
+    }
+
+    /// Marks the variables from a place on that code without a representation may name.
+    pub(super) fn mark_hidden(&mut self, from: usize) {
+        let hidden = std::mem::take(&mut self.hidden);
+        for variable in &mut self.variables[from..] {
+            variable.hidden = hidden.contains(&variable.name);
+        }
+    }
+
     /// Returns the variable that `this` is in the method that is lowered.
     pub(super) fn this(&mut self) -> Option<VariableIndex> {
         let (method, known) = self.this?;
@@ -114,6 +131,7 @@ impl<'tu, 's> Lowering<'tu, 's> {
             },
             constant: true,
             volatile: false,
+            hidden: false,
             initial: None,
         });
         self.this = Some((method, Some(index)));
@@ -146,6 +164,7 @@ impl<'tu, 's> Lowering<'tu, 's> {
             ty: ty.map_or(Type::Other(String::new()), |ty| types::of_variable(ty, scope)),
             constant: ty.is_some_and(|ty| types::is_constant_variable(ty, scope)),
             volatile: ty.is_some_and(types::is_volatile),
+            hidden: false,
             initial: None,
         });
         self.known.insert(key, index);
@@ -155,6 +174,19 @@ impl<'tu, 's> Lowering<'tu, 's> {
             self.variables[index.0].initial = initial;
         }
         index
+    }
+
+    /// Returns true for a variable that may be another one by a second name: with the attribute
+    /// `alias` or `weakref`, or with a name for the assembler.
+    pub(super) fn is_alias(&self, declaration: Entity<'tu>) -> bool {
+        declaration.get_children().into_iter().any(|child| match child.get_kind() {
+            EntityKind::AsmLabelAttr => true,
+            EntityKind::UnexposedAttr => {
+                let written = self.written(child);
+                written.contains("alias") || written.contains("weakref")
+            }
+            _ => false,
+        })
     }
 
     /// Returns the initializer of a variable's declaration.

@@ -86,7 +86,7 @@ impl<'tu> Lowering<'tu, '_> {
         Ok(())
     }
 
-    fn join(&self, mut group: Vec<Piece>) -> Result<Statement, Reason> {
+    fn join(&mut self, mut group: Vec<Piece>) -> Result<Statement, Reason> {
         let span = Span { first: group[0].span.first, last: group[group.len() - 1].span.last };
         let usage = self.only_usage(span);
         let one = group.len() == 1;
@@ -105,7 +105,10 @@ impl<'tu> Lowering<'tu, '_> {
                 let all = group.into_iter().map(|piece| within(piece.kind)).collect();
                 Statement { range, kind: StatementKind::Expanded(all) }
             }
-            None => Statement { range, kind: StatementKind::Opaque(self.parts(span)) },
+            None => {
+                self.hide(span);
+                Statement { range, kind: StatementKind::Opaque(self.parts(span)) }
+            }
         };
         set_ranges(&mut statement, range);
         Ok(statement)
@@ -169,6 +172,9 @@ impl<'tu> Lowering<'tu, '_> {
         let mut piece = piece?;
         if let Some(reason) = trouble {
             piece.kind = StatementKind::Opaque(reason);
+        }
+        if matches!(piece.kind, StatementKind::Opaque(_)) {
+            self.hide(piece.span);
         }
         Ok(piece)
     }

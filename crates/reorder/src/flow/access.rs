@@ -4,6 +4,7 @@
 //! file. A call that has neither is a barrier.
 
 mod bind;
+mod bytes;
 mod caller;
 
 pub use super::effects::{
@@ -11,7 +12,7 @@ pub use super::effects::{
 };
 use super::{
     escape::plain_variable,
-    place::{Place, Root, Step, type_of},
+    place::{Place, Root, Step},
     pointers::{Pointers, Surroundings},
     summary::{Part, Summary},
     test::Test,
@@ -391,7 +392,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         self.effects.queries.push(query);
     }
 
-    fn led_to_by(&mut self, arguments: &'a [Expression], argument: usize) -> Vec<Place> {
+    fn led_to_by(&self, arguments: &'a [Expression], argument: usize) -> Vec<Place> {
         let argument = arguments.get(argument);
         argument.map_or(Vec::new(), |one| self.around.targets(one, self.pointers, self.node))
     }
@@ -403,7 +404,8 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             }
             // The pointers of a list, as in `(const char *[]){ text }`, are its values.
             let is_list = memory.deep && memory.count.is_some() && is_list(&arguments[argument]);
-            for place in self.led_to_by(arguments, argument) {
+            let bytes = memory.bytes.and_then(|bytes| arguments.get(bytes));
+            for place in self.within_bytes(self.led_to_by(arguments, argument), bytes) {
                 if is_list {
                     self.read(place);
                     continue;
@@ -432,29 +434,12 @@ impl<'a, 'p> Evaluation<'a, 'p> {
                 }
                 let bytes = memory.bytes.and_then(|bytes| arguments.get(bytes));
                 let whole = memory.whole || bytes.is_some_and(|bytes| self.is_size(bytes, &places));
+                let places = self.within_bytes(places, bytes);
                 // A call like `memset` reads nothing that it could store: no pointer is left.
                 let value = stores_no_pointer(model).then_some(&NOTHING);
                 self.under(!whole, |evaluation| evaluation.write_one_of(places, value));
             }
         }
-    }
-
-    /// Returns true if a number of bytes is the `sizeof` of the only place.
-    fn is_size(&self, bytes: &Expression, places: &[Place]) -> bool {
-        let (Kind::Constant(text), [place]) = (&bytes.kind, places) else { return false };
-        let program = self.around.program;
-        if let Some(Some(size)) = program.sizes.get(text)
-            && !matches!(size, Type::Void | Type::Array { length: None, .. } | Type::Other(_))
-            && type_of(program, place) == Some(size)
-        {
-            return true;
-        }
-        let Some(variable) = place.variable().filter(|_| place.path.is_empty()) else {
-            return false;
-        };
-        let Some(operand) = text.strip_prefix("sizeof") else { return false };
-        let operand = operand.trim().trim_start_matches('(').trim_end_matches(')').trim();
-        operand == self.around.program.variable(variable).name
     }
 
     /// Returns the first elements of an array, if their number is a constant; else the array.

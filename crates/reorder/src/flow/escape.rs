@@ -42,7 +42,7 @@ pub(crate) fn addresses(
         models,
         summaries,
         held: Vec::new(),
-        away: BTreeSet::new(),
+        away: hidden(program),
         leaked: BTreeSet::new(),
         stores: Vec::new(),
     };
@@ -69,6 +69,12 @@ pub(crate) fn addresses(
         }
     }
     search.result()
+}
+
+/// Returns the variables whose address code without a representation may take.
+fn hidden(program: &Program) -> BTreeSet<VariableIndex> {
+    let all = program.variables.iter().enumerate();
+    all.filter(|(_, variable)| variable.hidden).map(|(at, _)| VariableIndex(at)).collect()
 }
 
 /// A local variable that may hold an address.

@@ -324,10 +324,16 @@ impl<'a> Surroundings<'a, '_> {
                     _ => vec![place],
                 }
             }
-            Kind::Field { base, record, name, .. } => {
+            Kind::Field { base, record, name, ty } => {
                 let step = Step::Field(record.clone(), name.clone());
                 let bases = self.denoted(base, pointers, node);
-                bases.iter().map(|place| self.field(place, record, step.clone())).collect()
+                let fields = bases.iter().map(|place| self.field(place, record, step.clone()));
+                match ty {
+                    Type::Reference { .. } => {
+                        fields.flat_map(|place| self.led_to(&place, pointers)).collect()
+                    }
+                    _ => fields.collect(),
+                }
             }
             Kind::Element { base, index } => {
                 let step = Step::Element(self.program.index(index));
@@ -390,7 +396,7 @@ fn begins_there(place: &Place) -> bool {
 }
 
 /// Returns a part of an object that is not known: it shares bytes with all of its parts.
-fn anywhere_in(root: Root) -> Place {
+pub(super) fn anywhere_in(root: Root) -> Place {
     Place::whole(root).part(Step::Element(None))
 }
 

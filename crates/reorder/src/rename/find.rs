@@ -106,13 +106,13 @@ fn plan(
     if one.volatile || one.constant {
         return Err((None, "it is volatile or constant"));
     }
-    if all.flow.is_escaped(variable) {
-        return Err((None, "its address is stored or passed on where it is not followed"));
-    }
     if let Some((range, reason)) =
         all.uses.unknown_mention(all.program, words, all.function, &one.name)
     {
         return Err((Some(range), reason));
+    }
+    if all.flow.is_escaped(variable) {
+        return Err((None, "its address is stored or passed on where it is not followed"));
     }
     let range = |node: NodeIndex| Some(all.flow.graph.nodes[node].range);
     let webs = webs::of(all, variable).map_err(|(node, reason)| (range(node), reason))?;
