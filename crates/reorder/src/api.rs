@@ -129,7 +129,9 @@ pub struct Call {
     pub status: bool,
     /// The results of a call with `status` that mean success; empty if its result is no number.
     pub success: Success,
-    /// Those of them that mean that the query has returned a row: `sqlite3_step`.
+    /// The only result of such a call that means failure, if it has only one: -1.
+    pub failure: Option<i64>,
+    /// The results in `success` that mean that the query has returned a row: `sqlite3_step`.
     pub row: Vec<i64>,
     /// True if the call may throw an exception that its arguments cause: `std::stoi`.
     pub throws: bool,

@@ -187,7 +187,7 @@ impl<'a> Flow<'a, '_> {
                 let Some(model) = status(left) else { return false };
                 match (&right.kind, integer(right)) {
                     (_, Some(constant)) => {
-                        let failure = failures(&model.success);
+                        let failure = failures(model);
                         failure.is_some_and(|one| one.compared(operator, constant) == Some(!holds))
                     }
                     // An enumerator: only its name is known.
@@ -254,8 +254,11 @@ fn successes(success: &Success) -> Option<Vec<Number>> {
 }
 
 /// Returns a result that means failure; `None` if it is not known which do.
-pub(super) fn failures(success: &Success) -> Option<Number> {
-    match success {
+pub(super) fn failures(model: &Call) -> Option<Number> {
+    if let Some(failure) = model.failure {
+        return Some(Number::Is(failure));
+    }
+    match &model.success {
         Success::Listed(numbers) if numbers.is_empty() => None,
         Success::Listed(numbers) => Some(Number::Not(numbers.iter().copied().collect())),
         Success::AtLeast(least) => Some(Number::Below(*least)),

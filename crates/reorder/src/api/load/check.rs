@@ -35,12 +35,16 @@ fn check_call(call: &Call) -> Result<(), String> {
     let only_with = [
         (call.last_write, call.reads_last, "last_write", "reads_last"),
         (!call.success.is_empty(), call.status, "success", "status"),
+        (call.failure.is_some(), !call.success.is_empty(), "failure", "success"),
         (!call.row.is_empty(), !call.success.is_empty(), "row", "success"),
         (call.format, call.sql.is_some(), "format", "sql"),
     ];
     let is_other = |row: &&i64| !call.success.is_empty() && !call.success.contains(**row);
     if let Some(row) = call.row.iter().find(is_other) {
         return Err(format!("`row` has {row}, which is not in `success`"));
+    }
+    if let Some(failure) = call.failure.filter(|&one| call.success.contains(one)) {
+        return Err(format!("`failure` is {failure}, which is in `success`"));
     }
     match only_with.into_iter().find(|&(has, may, ..)| has && !may) {
         Some((_, _, key, needed)) => Err(format!("`{key}` means nothing without `{needed}`")),

@@ -87,6 +87,8 @@ fn contradictions_are_refused() {
         ("success = [0]", "without `status`"),
         ("success = \">= 0\"", "without `status`"),
         ("status = true, row = [100]", "without `success`"),
+        ("status = true, failure = -1", "without `success`"),
+        ("status = true, success = \">= 0\", failure = 1", "which is in `success`"),
         ("status = true, success = [0], row = [100]", "not in `success`"),
         ("format = true", "without `sql`"),
         ("builds = { from = [] }", "needs a text"),

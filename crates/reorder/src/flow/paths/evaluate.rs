@@ -332,7 +332,7 @@ impl<'a> At<'_, 'a, '_> {
         if runs(model) {
             self.run(&mut state);
         }
-        let results = (self.flow.successes_of(call, model), failures(&model.success));
+        let results = (self.flow.successes_of(call, model), failures(model));
         let (Some(successes), Some(failure), true) = (results.0, results.1, model.status) else {
             return vec![(Number::any(), state)];
         };
