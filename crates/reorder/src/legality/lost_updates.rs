@@ -64,13 +64,26 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
             let calls = calls.get_or_init(|| self::calls(context));
             for danger in dangers {
                 let keeper = keeper(context, calls, query, &danger.table);
-                let stays = |first: UnitIndex| keeper.is_none_or(|keeper| keeper == first);
-                for &first in locking.iter().filter(|&&one| one < later && stays(one)) {
-                    for reader in snapshots(context, first, later).chain([later]) {
-                        found.before(first, reader, Rule::LostUpdate, danger.reason());
-                    }
-                }
+                let stays = |first: &UnitIndex| keeper.is_none_or(|keeper| keeper == *first);
+                let earlier = locking.iter().copied().take_while(|&one| one < later);
+                keep_before(context, earlier.filter(stays), later, &danger, found);
             }
+        }
+    }
+}
+
+/// Keeps units that lock rows before a later one with a read, and before each one in between that
+/// may take the snapshot.
+fn keep_before(
+    context: &Context<'_, '_, '_>,
+    locking: impl Iterator<Item = UnitIndex>,
+    later: UnitIndex,
+    danger: &Danger,
+    found: &mut Found,
+) {
+    for first in locking {
+        for reader in snapshots(context, first, later).chain([later]) {
+            found.before(first, reader, Rule::LostUpdate, danger.reason());
         }
     }
 }
