@@ -253,6 +253,43 @@ fn value_that_a_statement_reads_too_late_is_found() {
     assert_differs(&mysql, &text, extra);
 }
 
+/// A program whose statements are bound in a function that it does not call is played with that
+/// function, so that memory which is written too early shows.
+fn assert_bound_elsewhere(name: &str, function: &'static str, swap: [&str; 3], query: &str) {
+    let Some(source) = Source::read(name, function) else { return };
+    let Some(report) = source.compared(&source.text) else { return };
+    assert_eq!(report.verdict(), Verdict::Equal, "{report}");
+    assert!(report.committed >= 4, "{report}");
+    assert!(report.notes.iter().any(|note| note.contains("is called first")), "{report}");
+    let [first, second, end] = swap;
+    let text = swapped(&source.text, first, second, end);
+    let extra = |difference: &Difference| {
+        matches!(difference, Difference::Extra(text)
+            if text.starts_with(query))
+    };
+    assert_differs(&source, &text, extra);
+}
+
+#[test]
+fn write_of_memory_that_another_function_bound_is_found() {
+    let swap = [
+        "    if (mysql_stmt_execute(add_to_bank)",
+        "    amount = value + 1;",
+        "    account = number;",
+    ];
+    assert_bound_elsewhere("mysql_bound.c", "deposit", swap, "UPDATE bank");
+}
+
+#[test]
+fn write_of_a_text_in_a_structure_that_another_function_bound_is_found() {
+    let swap = [
+        "    code = sqlite3_step(all->rename);",
+        "    all->name[0] = 'z';",
+        "    if (sqlite3_exec(db, \"COMMIT\"",
+    ];
+    assert_bound_elsewhere("sqlite_bound.c", "rename_account", swap, "UPDATE account");
+}
+
 #[test]
 fn rows_of_a_finalized_statement_are_found() {
     let Some(sqlite) = Source::read("sqlite_transfer.c", "transfer") else { return };

@@ -9,6 +9,7 @@
 
 mod inputs;
 mod outputs;
+mod preparing;
 mod setup;
 
 use std::{collections::BTreeMap, fmt::Write as _};
@@ -57,14 +58,15 @@ pub(crate) fn generate(
     for setup in &options.setup {
         writer.setup(setup);
     }
-    if options.in_transaction {
-        writer.line("    mockdb_begin(connection);");
-    }
     let parameters: Vec<&Variable> =
         function.declared().iter().map(|&index| program.variable(index)).collect();
     let mut arguments = Vec::new();
     for parameter in &parameters {
         arguments.push(writer.parameter(parameter)?);
+    }
+    writer.prepare(function, &parameters, &arguments);
+    if options.in_transaction {
+        writer.line("    mockdb_begin(connection);");
     }
     writer.call(function, &arguments);
     for (parameter, argument) in parameters.iter().zip(&arguments) {

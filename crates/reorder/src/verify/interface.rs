@@ -23,6 +23,10 @@ pub struct Interface {
     pub(crate) handles: &'static [&'static str],
     /// The type of a pointer to a connection, as C programs write it.
     pub(crate) pointer: &'static str,
+    /// The beginnings of the names of functions that prepare a statement or bind memory to one.
+    pub(crate) prepares: &'static [&'static str],
+    /// The functions that run queries.
+    pub(crate) runs: &'static [&'static str],
     /// The codes with which a query is made to fail; `LOST` ends the connection.
     pub(crate) codes: &'static [&'static str],
     /// The code for a statement that cannot fail by itself, such as a rollback.
@@ -59,6 +63,8 @@ pub static LIBPQ: Interface = Interface {
     connections: &["struct pg_conn", "pg_conn", "PGconn"],
     handles: &["struct pg_result", "pg_result", "PGresult"],
     pointer: "PGconn *",
+    prepares: &["PQprepare"],
+    runs: &["PQexec", "PQexecParams", "PQexecPrepared"],
     codes: &["40001", "LOST", "23505", "57014", "40P01"],
     last_resort: "LOST",
     rolls_back: &[],
@@ -99,6 +105,8 @@ pub static MYSQL: Interface = Interface {
         "MYSQL_RES",
     ],
     pointer: "MYSQL *",
+    prepares: &["mysql_stmt_prepare", "mysql_stmt_bind_param", "mysql_stmt_bind_result"],
+    runs: &["mysql_query", "mysql_real_query", "mysql_stmt_execute", "mysql_commit"],
     codes: &["40001", "LOST", "23000", "HY000", "70100"],
     last_resort: "LOST",
     rolls_back: &["40001"],
@@ -126,6 +134,8 @@ pub static SQLITE: Interface = Interface {
     connections: &["struct sqlite3", "sqlite3"],
     handles: &["struct sqlite3_stmt", "sqlite3_stmt"],
     pointer: "sqlite3 *",
+    prepares: &["sqlite3_prepare", "sqlite3_bind"],
+    runs: &["sqlite3_exec", "sqlite3_step", "sqlite3_get_table"],
     codes: &["SQLITE_BUSY", "SQLITE_IOERR", "SQLITE_CONSTRAINT", "SQLITE_FULL"],
     last_resort: "SQLITE_IOERR",
     rolls_back: &["SQLITE_IOERR", "SQLITE_FULL"],
