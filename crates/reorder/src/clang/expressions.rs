@@ -204,6 +204,10 @@ impl<'tu> Lowering<'tu, '_> {
         let (Some(ty), Some(&operand)) = (entity.get_type(), operands(entity).last()) else {
             return Kind::Opaque("a conversion".to_owned());
         };
+        // Its length is evaluated.
+        if types::has_variable_length(ty) {
+            return Kind::Opaque("a conversion to an array of variable length".to_owned());
+        }
         let ty = types::lower(ty);
         let operand = self.expression(operand);
         let null = matches!(&ty, Type::Pointer { to, .. } if **to == Type::Void);

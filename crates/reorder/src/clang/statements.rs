@@ -312,13 +312,8 @@ impl<'tu> Lowering<'tu, '_> {
 
     /// Returns the reason why a declaration does more than to declare.
     fn unusual_declaration(&self, declaration: Entity<'tu>) -> Option<Reason> {
-        let has_length = |ty: clang::Type<'tu>| ty.get_kind() == clang::TypeKind::VariableArray;
-        let mut ty = declaration.get_type().map(|ty| ty.get_canonical_type());
-        while let Some(inner) = ty {
-            if has_length(inner) {
-                return Some("an array whose length is not a constant".to_owned());
-            }
-            ty = inner.get_element_type().or_else(|| inner.get_pointee_type());
+        if declaration.get_type().is_some_and(types::has_variable_length) {
+            return Some("an array whose length is not a constant".to_owned());
         }
         let cleans = declaration.get_children().into_iter().any(|child| {
             child.is_attribute() && {

@@ -178,6 +178,14 @@ pub(super) fn is_volatile(ty: ClangType<'_>) -> bool {
     ty.is_volatile_qualified() || is_atomic() || ty.get_element_type().is_some_and(is_volatile)
 }
 
+/// Returns true if a type has an array whose length is computed when the program runs, also behind
+/// pointers.
+pub(super) fn has_variable_length(ty: ClangType<'_>) -> bool {
+    let ty = ty.get_canonical_type();
+    let inner = ty.get_element_type().or_else(|| ty.get_pointee_type());
+    ty.get_kind() == TypeKind::VariableArray || inner.is_some_and(has_variable_length)
+}
+
 fn unqualified(name: &str) -> String {
     let mut name = name.trim();
     while let Some(rest) = ["const ", "volatile ", "restrict ", "__restrict "]

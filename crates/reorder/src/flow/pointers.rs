@@ -260,7 +260,7 @@ impl<'a> Surroundings<'a, '_> {
         if let (Some(Type::Array { of, .. }), Some(pointee)) = (own, pointee)
             && **of == *pointee
         {
-            return place.part(Step::Element(None));
+            return rows(place, step).part(Step::Element(None));
         }
         let is_field = |step: &Step| matches!(step, Step::Field(..));
         let is_other = |(own, pointee): (&Type, &Type)| innermost(own) != innermost(pointee);
@@ -276,7 +276,7 @@ impl<'a> Surroundings<'a, '_> {
         if matches!(all.path.last(), Some(Step::Element(_))) {
             all.path.pop();
         }
-        all.part(Step::Element(None))
+        rows(&all, step).part(Step::Element(None))
     }
 
     /// Returns a field of a structure that begins at a place. If the place holds something else, as
@@ -393,6 +393,18 @@ pub(super) fn with_texts(led: Place, pointer: &Place, texts: &[String]) -> Place
 /// Returns true for the memory that a pointer from outside of the function leads to.
 fn begins_there(place: &Place) -> bool {
     matches!(place.root, Root::Pointee(_) | Root::Behind(_)) && place.path.is_empty()
+}
+
+/// Returns the rows of an array of arrays that an element may lie in which a pointer to the first
+/// one of a row leads to: programs step from row to row. The first element lies in its own row.
+fn rows(row: &Place, step: &Step) -> Place {
+    let mut rows = row.clone();
+    if *step != Step::Element(Some(0)) {
+        let steps = rows.path.iter_mut().rev();
+        let indexes = steps.take_while(|one| matches!(one, Step::Element(_)));
+        indexes.for_each(|index| *index = Step::Element(None));
+    }
+    rows
 }
 
 /// Returns a part of an object that is not known: it shares bytes with all of its parts.

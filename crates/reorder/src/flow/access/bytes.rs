@@ -44,17 +44,22 @@ impl<'a> Evaluation<'a, '_> {
     }
 
     /// Returns true if a number of bytes may be larger than a place: a constant, or one that has
-    /// the size of a structure in it. Other numbers are taken to fit.
+    /// the size of a structure or of a longer text in it. Other numbers are taken to fit.
     fn exceeds(&self, bytes: &'a Expression, place: &Place) -> bool {
         let own = type_behind(self.around.program, place);
+        let own_size = own.and_then(size_of_text);
+        let is_larger = |bytes: u64| own_size.is_some_and(|size| bytes > size);
         if let Some(bytes) = constant(bytes) {
-            return own.and_then(size_of_text).is_some_and(|size| bytes > size);
+            return is_larger(bytes);
         }
         let mut exceeds = false;
         bytes.walk(&mut |inner| {
             let Kind::Constant(text) = &inner.kind else { return };
             let size = self.around.program.sizes.get(text);
-            let is_other = |size: &Type| Some(size) != own && matches!(size, Type::Record(_));
+            let is_other = |size: &Type| match size {
+                Type::Record(_) => Some(size) != own,
+                size => size_of_text(size).is_some_and(is_larger),
+            };
             exceeds |= size.is_some_and(|size| size.as_ref().is_none_or(is_other));
         });
         exceeds
