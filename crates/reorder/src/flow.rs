@@ -19,6 +19,7 @@ mod effects;
 mod escape;
 mod failure;
 pub mod graph;
+mod known;
 mod number;
 pub(crate) mod parameter;
 pub(crate) mod paths;
@@ -41,6 +42,7 @@ use self::{
     access::{Access, AccessKind, Connection, Effects, Evaluation, QueryCall, Sql},
     escape::Addresses,
     graph::{Graph, NodeIndex, NodeKind},
+    known::Known,
     place::{Aliases, Behind, Place, Root, Step},
     pointers::{Pointers, Surroundings},
     reaching::{DefinitionIndex, Definitions},
@@ -49,7 +51,6 @@ use self::{
 use crate::{
     api::{Models, Role, Server},
     ir::{Callee, Expression, ExpressionKind, Function, Program, Scope, Type, VariableIndex},
-    sql::{self, QueryKind},
 };
 
 /// The passes after which pointers in the caller's memory are no longer followed.
@@ -80,6 +81,7 @@ pub struct Flow<'a, 'p> {
     follows_memory: bool,
     /// True if one was followed.
     has_followed_memory: Cell<bool>,
+    known: Known,
 }
 
 impl<'a, 'p> Flow<'a, 'p> {
@@ -109,6 +111,7 @@ impl<'a, 'p> Flow<'a, 'p> {
             behind_barrier,
             follows_memory: true,
             has_followed_memory: Cell::new(false),
+            known: Known::default(),
         };
         if !flow.complete(&entry) {
             flow.follows_memory = false;
@@ -216,7 +219,8 @@ impl<'a, 'p> Flow<'a, 'p> {
     /// Returns the definitions of a place, or of what shares bytes with it, that reach the begin of
     /// a node.
     pub fn reaching(&self, node: NodeIndex, place: &Place) -> Vec<DefinitionIndex> {
-        self.reaching_by(node, place, |_, _| true)
+        let shares = |other: &Place| self.may_share(other, place);
+        self.definitions.reaching_always(node, place, shares).to_vec()
     }
 
     /// The same along the steps of control, from one node to the next, for which `follows` is true.
@@ -343,20 +347,6 @@ impl<'a, 'p> Flow<'a, 'p> {
             return vec![query.model.role];
         }
         self.roles_of_texts(&query.sql, node, &query.own)
-    }
-
-    /// Returns the roles of the SQL texts that a query of a node may run; none if they are not
-    /// known.
-    fn roles_of_texts(&self, sql: &Sql<'a>, node: NodeIndex, own: &Range<usize>) -> Vec<Role> {
-        let texts = self.texts_of(sql, node, own).unwrap_or_default();
-        let server = self.server().unwrap_or(Server::Postgresql);
-        let role = |text: &String| match sql::kind(text, server) {
-            Some(QueryKind::Begin) => Role::Begin,
-            Some(QueryKind::Commit) => Role::Commit,
-            Some(QueryKind::Rollback) => Role::Rollback,
-            _ => Role::Query,
-        };
-        texts.iter().map(role).collect()
     }
 
     /// Returns, for each node, true if every execution of the function that ends passes it.

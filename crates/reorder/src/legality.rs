@@ -33,7 +33,7 @@ mod values;
 mod write_after_read;
 mod write_after_write;
 
-use std::{collections::BTreeSet, fmt};
+use std::{cell::OnceCell, collections::BTreeSet, fmt, rc::Rc};
 
 pub(crate) use self::values::{reads, writers};
 use crate::{
@@ -210,9 +210,16 @@ pub struct Constraint {
 struct Found {
     constraints: Vec<Constraint>,
     seen: BTreeSet<(Demand, Rule, String)>,
+    /// The reads of all units, once a rule asked for them.
+    reads: OnceCell<Rc<[values::Read]>>,
 }
 
 impl Found {
+    /// Returns the reads of all units.
+    fn reads(&self, context: &Context<'_, '_, '_>) -> Rc<[values::Read]> {
+        Rc::clone(self.reads.get_or_init(|| values::reads(context).into()))
+    }
+
     fn before(&mut self, first: UnitIndex, later: UnitIndex, rule: Rule, reason: String) {
         if first != later {
             self.add(Demand::Before(Before { first, later }), rule, reason);

@@ -255,6 +255,12 @@ impl<'a, 'p> Aliases<'a, 'p> {
     /// Returns true if two places may have bytes in common.
     pub(crate) fn may_share(&self, a: &Place, b: &Place) -> bool {
         use Root::{Behind, Bound, Last, LastWrite, Object, Outside, Pointee, Unknown, Variable};
+        // Most pairs are variables.
+        if let (Variable(x), Variable(y)) = (&a.root, &b.root)
+            && x != y
+        {
+            return false;
+        }
         if a.root != b.root && (self.is_no_pointer(a, b) || self.is_no_pointer(b, a)) {
             return false;
         }

@@ -3,6 +3,8 @@
 //! A write reaches a node if there is a path from it to the node on which no other write overwrites
 //! all of the place that is asked for. The entry of the function counts as a write of everything.
 
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
+
 use super::{
     access::{AccessKind, Effects},
     graph::{Graph, NodeIndex},
@@ -35,7 +37,12 @@ pub struct Definitions<'a> {
     of_node: Vec<Vec<DefinitionIndex>>,
     /// Of each node, the nodes that may come before it.
     predecessors: Vec<Vec<NodeIndex>>,
+    /// The results of [`Definitions::reaching_always`]: the rules ask for the same places again.
+    found: RefCell<HashMap<Place, Found>>,
 }
+
+/// The definitions of a place that reach each node, as far as they were asked for.
+type Found = HashMap<NodeIndex, Rc<[DefinitionIndex]>>;
 
 impl<'a> Definitions<'a> {
     /// Finds the definitions.
@@ -54,12 +61,30 @@ impl<'a> Definitions<'a> {
         for (node, point) in graph.nodes.iter().enumerate() {
             point.successors.iter().for_each(|&next| predecessors[next].push(node));
         }
-        Definitions { all, of_node, predecessors }
+        Definitions { all, of_node, predecessors, found: RefCell::default() }
     }
 
     /// Returns the nodes that may come right before a node.
     pub(super) fn before(&self, node: NodeIndex) -> &[NodeIndex] {
         &self.predecessors[node]
+    }
+
+    /// Returns the definitions of a place that reach the begin of a node along any steps of
+    /// control, in order. `shares` says which places may share bytes with it: it is always the same
+    /// function.
+    pub(super) fn reaching_always(
+        &self,
+        node: NodeIndex,
+        place: &Place,
+        shares: impl Fn(&Place) -> bool,
+    ) -> Rc<[DefinitionIndex]> {
+        let known = self.found.borrow().get(place).and_then(|found| found.get(&node).cloned());
+        known.unwrap_or_else(|| {
+            let reaching: Rc<[_]> = self.reaching(node, place, shares, |_, _| true).into();
+            let mut found = self.found.borrow_mut();
+            found.entry(place.clone()).or_default().insert(node, Rc::clone(&reaching));
+            reaching
+        })
     }
 
     /// Returns the definitions of a place that reach the begin of a node, in order. `shares` says

@@ -33,7 +33,7 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
             found.before(first, later, Rule::OutsideEffect, reason);
         }
     }
-    for place in kept_between_calls(context) {
+    for place in kept_between_calls(context, found) {
         let reason = format!("a later call reads {}", values::name(context, &place));
         for writer in values::writers(context, &place) {
             for unit in (0..units.len()).filter(|&unit| leaves(unit)) {
@@ -45,11 +45,12 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
 }
 
 /// Returns the variables that the transaction may read as the last call has left them.
-fn kept_between_calls(context: &Context<'_, '_, '_>) -> BTreeSet<Place> {
+fn kept_between_calls(context: &Context<'_, '_, '_>, found: &Found) -> BTreeSet<Place> {
     let is_kept = |place: &Place| match place.root {
         Root::Variable(variable) => context.program.variable(variable).is_lasting(),
         _ => false,
     };
-    let reads = values::reads(context).into_iter().filter(|read| read.from_before);
-    reads.map(|read| read.place).filter(is_kept).collect()
+    let reads = found.reads(context);
+    let from_before = reads.iter().filter(|read| read.from_before).map(|read| &read.place);
+    from_before.filter(|place| is_kept(place)).cloned().collect()
 }

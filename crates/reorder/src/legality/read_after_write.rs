@@ -7,7 +7,7 @@
 use super::{Context, Found, Rule, no_error, values};
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
-    for read in values::reads(context) {
+    for read in found.reads(context).iter() {
         for &writer in &read.writers {
             let reason = values::written(context, writer, &read.place);
             found.before(writer, read.unit, Rule::ReadAfterWrite, reason);

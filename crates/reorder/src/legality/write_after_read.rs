@@ -9,7 +9,7 @@ use super::{Context, Found, Rule, values};
 use crate::solve::Outside;
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
-    for read in values::reads(context) {
+    for read in found.reads(context).iter() {
         for unit in values::writers(context, &read.place) {
             let reason = || values::written(context, unit, &read.place);
             if unit == read.unit || read.writers.contains(&unit) {

@@ -12,7 +12,7 @@ use crate::flow::{
 };
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
-    for read in values::reads(context) {
+    for read in found.reads(context).iter() {
         for pair in read.writers.windows(2) {
             let reason = format!("both write {}", values::name(context, &read.place));
             found.before(pair[0], pair[1], Rule::WriteAfterWrite, reason);

@@ -8,12 +8,11 @@
 //! **Safe because** the index of the array is in its range in each iteration
 //! ([`length`](super::length)), and differs from those of other iterations.
 
-use std::collections::BTreeSet;
-
 use super::{length::Iterations, shape, values::Values};
 use crate::{
-    flow::{graph::NodeKind, summary::for_each_expression},
-    ir::{Callee, Declaration, ExpressionKind, Program, Scope, StatementKind, Type, VariableIndex},
+    flow::graph::NodeKind,
+    ir::{Declaration, Scope, StatementKind, Type, VariableIndex},
+    legality::Context,
     source::{Edit, Range},
 };
 
@@ -53,7 +52,7 @@ pub(super) fn of(
     if bytes > MOST_BYTES {
         return Err(format!("the array would take {bytes} bytes, more than {MOST_BYTES}"));
     }
-    let array = unused_name(&format!("{name}_at"), values.context.program, values.context.text);
+    let array = unused_name(&format!("{name}_at"), values.context);
     let at = format!("{array}[{}]", iterations.index);
     let all: String = lengths.iter().map(|length| format!("[{length}]")).collect();
     let declaration = format!("{element} {array}[{}]{all};", iterations.length);
@@ -172,50 +171,26 @@ pub(super) fn header(values: &Values<'_, '_, '_>) -> Result<Option<Edit>, String
 
 /// Returns a name that neither the source nor a macro that it uses has: the given one, perhaps with
 /// a number.
-pub(super) fn unused_name(name: &str, program: &Program, text: &str) -> String {
-    let [name] = unused_names([name], program, text);
+pub(super) fn unused_name(name: &str, context: &Context<'_, '_, '_>) -> String {
+    let [name] = unused_names([name], context);
     name
 }
 
 /// The same for several names, which differ from each other.
 pub(super) fn unused_names<const COUNT: usize>(
     names: [&str; COUNT],
-    program: &Program,
-    text: &str,
+    context: &Context<'_, '_, '_>,
 ) -> [String; COUNT] {
-    let expanded = names_of(program);
+    let text = context.text;
+    let expanded = context.flow.names_of_program();
     let mut given: Vec<String> = Vec::new();
     names.map(|name| {
-        let is_used = |name: &String| {
-            text.contains(name) || expanded.contains(name.as_str()) || given.contains(name)
-        };
+        let is_used =
+            |name: &String| text.contains(name) || expanded.contains(name) || given.contains(name);
         let numbered = (2..).map(|number| format!("{name}{number}"));
         let mut all = std::iter::once(name.to_string()).chain(numbered);
         let unused = all.find(|name| !is_used(name)).unwrap_or_default();
         given.push(unused.clone());
         unused
     })
-}
-
-/// Returns the names of the variables, functions and enumerators that a program uses, those that
-/// only the expansion of a macro has among them.
-fn names_of(program: &Program) -> BTreeSet<&str> {
-    let mut names: BTreeSet<&str> = program.enumerators.keys().map(String::as_str).collect();
-    names.extend(program.variables.iter().map(|variable| plain(&variable.name)));
-    for function in &program.functions {
-        for_each_expression(function, &mut |expression| match &expression.kind {
-            ExpressionKind::Call { callee: Callee::Function(name), .. }
-            | ExpressionKind::Constant(name) => {
-                names.insert(plain(name));
-            }
-            _ => {}
-        });
-    }
-    names
-}
-
-/// Returns a name without the scopes before it and the types of parameters behind it.
-fn plain(name: &str) -> &str {
-    let name = name.split('(').next().unwrap_or(name);
-    name.rsplit("::").next().unwrap_or(name)
 }

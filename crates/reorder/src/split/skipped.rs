@@ -106,12 +106,12 @@ pub(super) fn of(values: &Values<'_, '_, '_>, head: Head<'_>) -> Result<Skips, R
 
 /// Makes the array.
 fn array(values: &Values<'_, '_, '_>, iterations: &Iterations) -> Result<Skips, String> {
-    let (length, text) = (iterations.length, values.context.text);
+    let length = iterations.length;
     if length > expansion::MOST_BYTES {
         let most = expansion::MOST_BYTES;
         return Err(format!("the array would take {length} bytes, more than {most}"));
     }
-    let name = expansion::unused_name("reached_at", values.context.program, text);
+    let name = expansion::unused_name("reached_at", values.context);
     let at = format!("{name}[{}]", iterations.index);
     // C++ allows no jump past a declaration with an initializer.
     let (declaration, edit) = match values.context.program.language {

@@ -29,9 +29,8 @@ pub(super) fn edits(
         return Err(missing("the array of the iterations would be too large"));
     }
     let name = &counter.name;
-    let program = looping.context.program;
     let names = [&format!("sorted_{name}"), "sorted_count", "sorted_at", "sorted_next"];
-    let [array, count, at, next] = expansion::unused_names(names, program, text);
+    let [array, count, at, next] = expansion::unused_names(names, looping.context);
     let earlier = format!("{array}[{at} - 1]");
     let with = |index: &str| with_counter(key, looping.counter(), name, index, text);
     let (Some(own), Some(other)) = (with(name), with(&earlier)) else {
