@@ -3,7 +3,8 @@
 //! libclang shows a tree of the program after preprocessing, without operators, and with one place
 //! for all that a macro makes. The front end gets the rest from the text:
 //!
-//! 1. libclang reads the file and reports errors, definitions of macros and uses of macros.
+//! 1. libclang reads the file and reports errors, definitions of macros and uses of macros. If the
+//!    file was read before, its headers are not read again (`precompiled`).
 //! 2. The front end expands the uses (`expansion`) and lets libclang read the expanded text,
 //!    in which everything has a place of its own. The trees of both texts must agree.
 //! 3. Functions, statements and expressions are lowered with the tokens of the expanded text, and
@@ -29,6 +30,7 @@ mod lowering;
 mod macros;
 mod members;
 mod operators;
+mod precompiled;
 mod statements;
 pub(crate) mod tokens;
 mod types;
@@ -38,7 +40,8 @@ use std::{
     fmt, io,
     path::{Path, PathBuf},
     sync::{
-        OnceLock,
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
         mpsc::{Sender, channel},
     },
     thread,
@@ -51,8 +54,10 @@ use crate::ir::Program;
 const STACK: usize = 256 << 20;
 
 /// A loaded libclang.
+#[derive(Clone)]
 pub struct FrontEnd {
     requests: Sender<Request>,
+    reads: Arc<AtomicUsize>,
 }
 
 /// A mistake that libclang found in the source.
@@ -170,14 +175,19 @@ impl FrontEnd {
     /// [`FrontEndError::NotFound`], or [`FrontEndError::Elsewhere`] if `CLEARWAY_LIBCLANG` names a
     /// library or Python has one that only [`prepare`] can load.
     pub fn load() -> Result<FrontEnd, FrontEndError> {
-        static LOADED: OnceLock<Result<Sender<Request>, String>> = OnceLock::new();
+        static LOADED: OnceLock<Result<FrontEnd, String>> = OnceLock::new();
         if let Some(path) = library::elsewhere() {
             return Err(FrontEndError::Elsewhere { path });
         }
         match LOADED.get_or_init(start) {
-            Ok(requests) => Ok(FrontEnd { requests: requests.clone() }),
+            Ok(front_end) => Ok(front_end.clone()),
             Err(detail) => Err(FrontEndError::NotFound { detail: detail.clone() }),
         }
+    }
+
+    /// Returns how many times libclang has read the headers of a file since it was loaded.
+    pub fn header_reads(&self) -> usize {
+        self.reads.load(Ordering::Relaxed)
     }
 
     /// Reads a file, or `text` in its place, with the flags that the compiler gets for it.
@@ -215,9 +225,11 @@ impl FrontEnd {
 }
 
 /// Starts the thread that owns libclang.
-fn start() -> Result<Sender<Request>, String> {
+fn start() -> Result<FrontEnd, String> {
     let (requests, pending) = channel::<Request>();
     let (loaded, outcome) = channel();
+    let reads = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&reads);
     let serve = move || {
         let clang = match clang::Clang::new() {
             Ok(clang) => clang,
@@ -227,9 +239,10 @@ fn start() -> Result<Sender<Request>, String> {
             }
         };
         let _ = loaded.send(Ok(()));
+        let mut cache = precompiled::Cache::new(&clang, counted);
         for request in pending {
             let read = std::panic::AssertUnwindSafe(|| {
-                units::read(&clang, &request.path, &request.text, &request.arguments)
+                units::read(&clang, &mut cache, &request.path, &request.text, &request.arguments)
             });
             let result = std::panic::catch_unwind(read).unwrap_or_else(|panic| {
                 let reason = panic.downcast_ref::<String>().map(String::as_str);
@@ -243,5 +256,5 @@ fn start() -> Result<Sender<Request>, String> {
     let thread = thread::Builder::new().name("libclang".to_owned()).stack_size(STACK);
     thread.spawn(serve).map_err(|error| error.to_string())?;
     outcome.recv().map_err(|error| error.to_string())??;
-    Ok(requests)
+    Ok(FrontEnd { requests, reads })
 }

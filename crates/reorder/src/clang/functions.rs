@@ -34,7 +34,10 @@ impl<'tu> Lowering<'tu, '_> {
                 | Kind::Destructor
                 | Kind::ConversionFunction
                 | Kind::FunctionTemplate
-                    if entity.is_definition() && !entity.is_defaulted() && inside(entity) =>
+                    if entity.is_definition()
+                        && !entity.is_defaulted()
+                        && inside(entity)
+                        && !is_instance(entity) =>
                 {
                     found.push(entity);
                 }
@@ -157,6 +160,13 @@ impl<'tu> Lowering<'tu, '_> {
         let opaque = Statement { range: inner, kind: StatementKind::Opaque(reason) };
         Statement { range, kind: StatementKind::Block(vec![opaque]) }
     }
+}
+
+/// Returns true for a function that the compiler makes of a template. libclang lists it if the
+/// headers are precompiled.
+fn is_instance(entity: Entity<'_>) -> bool {
+    let template = entity.get_template();
+    template.is_some_and(|template| template.get_location() == entity.get_location())
 }
 
 /// Returns true if the code of a function depends on template parameters.

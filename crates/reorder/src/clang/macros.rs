@@ -5,6 +5,7 @@
 //! the bodies of other macros; [`super::expansion`] finds those.
 
 use std::{
+    cell::RefCell,
     collections::HashMap,
     path::{Path, PathBuf},
     rc::Rc,
@@ -81,29 +82,36 @@ pub(super) struct Definitions<'tu> {
     /// The line in which the use that is expanded ends.
     pub(super) line: usize,
     language: Language,
-    current: HashMap<String, Entity<'tu>>,
+    /// The definitions of precompiled headers.
+    headers: Option<&'tu HeaderMacros>,
+    /// The other ones; `None` for a name whose definition has ended.
+    current: HashMap<String, Option<Entity<'tu>>>,
     read: HashMap<Entity<'tu>, Option<Rc<Definition>>>,
-    files: HashMap<PathBuf, Option<Rc<Vec<u8>>>>,
+    files: Files,
 }
 
 impl<'tu> Definitions<'tu> {
     /// Returns the definitions before the first line; `path` is the file with the text `text`.
-    pub(super) fn new(path: &Path, text: &str, language: Language) -> Definitions<'tu> {
-        let files = [(path.to_owned(), Some(Rc::new(text.as_bytes().to_vec())))];
+    pub(super) fn new(
+        path: &Path,
+        text: &str,
+        language: Language,
+        headers: Option<&'tu HeaderMacros>,
+    ) -> Definitions<'tu> {
         let (current, read) = (HashMap::new(), HashMap::new());
-        Definitions { line: 1, language, current, read, files: files.into() }
+        Definitions { line: 1, language, headers, current, read, files: Files::with(path, text) }
     }
 
     /// Takes a definition into effect.
     pub(super) fn define(&mut self, entity: Entity<'tu>) {
         if let Some(name) = entity.get_name() {
-            self.current.insert(name, entity);
+            self.current.insert(name, Some(entity));
         }
     }
 
     /// Ends the definition of a name.
     pub(super) fn undefine(&mut self, name: &str) {
-        self.current.remove(name);
+        self.current.insert(name.to_owned(), None);
     }
 
     /// Returns the definition of a name, if there is one and its text can be read. Definitions of
@@ -113,19 +121,68 @@ impl<'tu> Definitions<'tu> {
             return Definition::read(&format!("__LINE__ {}", self.line), self.language)
                 .map(Rc::new);
         }
-        let entity = *self.current.get(name)?;
+        let Some(entity) = self.current.get(name) else { return self.headers?.get(name) };
+        let entity = (*entity)?;
         if let Some(known) = self.read.get(&entity) {
             return known.clone();
         }
-        let definition = self.text_of(entity).and_then(|text| {
-            Definition::read(&text, self.language).filter(|found| &*found.name == name)
-        });
-        let definition = definition.map(Rc::new);
+        let definition =
+            Place::of(entity).and_then(|place| self.files.definition(&place, name, self.language));
         self.read.insert(entity, definition.clone());
         definition
     }
+}
 
-    fn text_of(&mut self, entity: Entity<'tu>) -> Option<String> {
+/// The definitions of headers, which outlive the unit that libclang has read them in.
+pub(super) struct HeaderMacros {
+    language: Language,
+    places: HashMap<String, Place>,
+    read: RefCell<HashMap<String, Option<Rc<Definition>>>>,
+    files: RefCell<Files>,
+}
+
+impl HeaderMacros {
+    /// Returns the definitions behind all of a unit, whose file `path` has the text `text`.
+    pub(super) fn of(
+        unit: Entity<'_>,
+        path: &Path,
+        text: &str,
+        language: Language,
+    ) -> HeaderMacros {
+        let mut places = HashMap::new();
+        for entity in unit.get_children() {
+            if entity.get_kind() == EntityKind::MacroDefinition
+                && let Some(name) = entity.get_name()
+            {
+                match Place::of(entity) {
+                    Some(place) => places.insert(name, place),
+                    None => places.remove(&name),
+                };
+            }
+        }
+        let files = RefCell::new(Files::with(path, text));
+        HeaderMacros { language, places, read: RefCell::default(), files }
+    }
+
+    fn get(&self, name: &str) -> Option<Rc<Definition>> {
+        if let Some(known) = self.read.borrow().get(name) {
+            return known.clone();
+        }
+        let place = self.places.get(name)?;
+        let definition = self.files.borrow_mut().definition(place, name, self.language);
+        self.read.borrow_mut().insert(name.to_owned(), definition.clone());
+        definition
+    }
+}
+
+/// Where the text of a definition stands.
+struct Place {
+    path: PathBuf,
+    range: std::ops::Range<usize>,
+}
+
+impl Place {
+    fn of(entity: Entity<'_>) -> Option<Place> {
         if entity.is_builtin_macro() {
             return None;
         }
@@ -133,13 +190,30 @@ impl<'tu> Definitions<'tu> {
         let (start, end) =
             (range.get_start().get_file_location(), range.get_end().get_file_location());
         let path = start.file?.get_path();
-        let contents = self
-            .files
-            .entry(path)
-            .or_insert_with_key(|path| std::fs::read(path).ok().map(Rc::new))
-            .clone()?;
-        let bytes = contents.get(start.offset as usize..end.offset as usize)?;
-        Some(String::from_utf8_lossy(bytes).into_owned())
+        Some(Place { path, range: start.offset as usize..end.offset as usize })
+    }
+}
+
+/// The contents of files.
+struct Files(HashMap<PathBuf, Option<Vec<u8>>>);
+
+impl Files {
+    /// The file `path` has the text `text`.
+    fn with(path: &Path, text: &str) -> Files {
+        Files([(path.to_owned(), Some(text.as_bytes().to_vec()))].into())
+    }
+
+    /// Returns the definition of `name` at a place.
+    fn definition(
+        &mut self,
+        place: &Place,
+        name: &str,
+        language: Language,
+    ) -> Option<Rc<Definition>> {
+        let read = |path: &PathBuf| std::fs::read(path).ok();
+        let contents = self.0.entry(place.path.clone()).or_insert_with_key(read).as_ref()?;
+        let text = String::from_utf8_lossy(contents.get(place.range.clone())?);
+        Definition::read(&text, language).filter(|found| &*found.name == name).map(Rc::new)
     }
 }
 

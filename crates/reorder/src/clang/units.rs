@@ -1,6 +1,9 @@
 //! Reading a file: libclang's translation units of the file and of its expanded text.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use clang::{Clang, Index, Parser, TranslationUnit, Unsaved, diagnostic::Severity, source::File};
 
@@ -10,6 +13,7 @@ use super::{
     headers,
     lowering::Lowering,
     macros::{Definitions, events},
+    precompiled::{self, Cache, Headers},
     tokens::{Lexed, lex, too_long},
 };
 use crate::{
@@ -22,21 +26,26 @@ use crate::{
 const END: &str = "\n\n#if 0\n#endif\n";
 
 /// The file that is read, and how.
+#[derive(Clone, Copy)]
 struct Input<'a> {
     path: &'a Path,
     text: &'a str,
-    arguments: Vec<String>,
+    arguments: &'a [String],
     language: Language,
+    /// The headers that were read before; `None` if libclang reads them with the file.
+    headers: Option<&'a Headers>,
+    /// The number of times that libclang has read headers.
+    reads: &'a AtomicUsize,
 }
 
 /// Reads a file.
 pub(super) fn read(
     clang: &Clang,
+    cache: &mut Cache<'_>,
     path: &Path,
     text: &str,
     arguments: &[String],
 ) -> Result<Program, FrontEndError> {
-    let index = Index::new(clang, false, false);
     let language = language(path, arguments);
     let lexed = lex(text, language);
     if let Some(place) = too_long(text, &lexed.tokens) {
@@ -44,13 +53,31 @@ pub(super) fn read(
         let reason = format!("line {line} is in a statement that is too long for its parser");
         return Err(failed(path, &reason));
     }
-    let mut input = Input { path, text, arguments: arguments.to_vec(), language };
+    let headers = cache.of(path, text, arguments, language, &lexed);
+    let input = Input { path, text, arguments, language, headers: None, reads: &cache.reads };
+    if let Some(headers) = headers {
+        let (arguments, headers) = (&headers.arguments, Some(&*headers));
+        if let Ok(program) = read_input(clang, Input { arguments, headers, ..input }, &lexed) {
+            return Ok(program);
+        }
+    }
+    read_input(clang, input, &lexed)
+}
+
+/// Reads a file with the headers that were read before, or with all of its headers.
+fn read_input(clang: &Clang, input: Input<'_>, lexed: &Lexed) -> Result<Program, FrontEndError> {
+    let Input { path, text, language, headers, .. } = input;
+    // With precompiled headers, the tree is that of the rest.
+    let index = Index::new(clang, headers.is_some(), false);
+    let (mut input, mut more_arguments) = (input, Vec::new());
     let mut unit = parse(&index, &input, text)?;
     let mut errors = errors(&unit, path, text);
     if errors.iter().any(|one| headers::is_missing(&one.message))
         && let Some(folder) = headers::folder()
     {
-        input.arguments.extend(["-isystem".to_owned(), folder.display().to_string()]);
+        more_arguments.extend_from_slice(input.arguments);
+        more_arguments.extend(["-isystem".to_owned(), folder.display().to_string()]);
+        input.arguments = &more_arguments;
         unit = parse(&index, &input, text)?;
         errors = self::errors(&unit, path, text);
     }
@@ -58,13 +85,13 @@ pub(super) fn read(
         let path = path.to_owned();
         return Err(FrontEndError::DoesNotCompile { path, diagnostics: errors });
     }
-    let mut expansions = expand(&input, &unit, &lexed)?;
+    let mut expansions = expand(&input, &unit, lexed)?;
     let mut expanded = None;
     if !expansions.is_empty() {
         let mut second = parse(&index, &input, &expansions.expanded_text(text))?;
         if !self::errors(&second, path, text).is_empty() {
             // What a use makes has one place then, and most of it becomes opaque.
-            expansions.leave(text, &lexed, language);
+            expansions.leave(text, lexed, language);
             second = parse(&index, &input, &expansions.expanded_text(text))?;
         }
         expanded = Some(second);
@@ -74,7 +101,7 @@ pub(super) fn read(
         path: path.display().to_string(),
         language,
         macros: expansions.reported,
-        directives: lexed.directives,
+        directives: lexed.directives.clone(),
         ..lowered
     })
 }
@@ -88,10 +115,17 @@ fn parse<'i>(
     input: &Input<'_>,
     text: &str,
 ) -> Result<TranslationUnit<'i>, FrontEndError> {
+    let text = match input.headers {
+        Some(headers) => precompiled::blanked(text, headers.length),
+        None => {
+            input.reads.fetch_add(1, Ordering::Relaxed);
+            text.to_owned()
+        }
+    };
     let mut parser: Parser<'i> = index.parser(input.path);
     parser
-        .arguments(&input.arguments)
-        .unsaved(&[Unsaved::new(input.path, format!("{text}{END}"))])
+        .arguments(input.arguments)
+        .unsaved(&[Unsaved::new(input.path, text + END)])
         .detailed_preprocessing_record(true);
     parser.parse().map_err(|error| {
         let flags = input.arguments.join(" ");
@@ -126,7 +160,7 @@ fn main_file<'u>(
 }
 
 fn expand<'u>(
-    input: &Input<'_>,
+    input: &Input<'u>,
     unit: &'u TranslationUnit<'u>,
     lexed: &Lexed,
 ) -> Result<Expansions, FrontEndError> {
@@ -135,7 +169,8 @@ fn expand<'u>(
         range_in_main(entity, main).filter(|range| input.text.get(range.start..range.end).is_some())
     };
     let events = events(unit.get_entity(), input.text, &lexed.directives, &within);
-    let mut definitions = Definitions::new(input.path, input.text, input.language);
+    let macros = input.headers.map(|headers| &headers.macros);
+    let mut definitions = Definitions::new(input.path, input.text, input.language, macros);
     Ok(expanded::expand(input.text, lexed, input.language, events, &mut definitions))
 }
 

@@ -7,6 +7,7 @@ mod input;
 mod macros;
 mod outline;
 mod payment;
+mod precompiled;
 mod properties;
 
 use std::path::Path;

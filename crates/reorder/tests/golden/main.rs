@@ -21,7 +21,7 @@ use std::{
 use clearway_reorder::{
     clang::FrontEnd,
     explain,
-    ir::Program,
+    ir::{Program, text},
     legality::Rule,
     rewrite::{Options, Refused, Rewritten},
     transform,
@@ -171,6 +171,22 @@ fn each_case_gives_the_expected_source() {
         }
     }
     assert!(wrong.is_empty(), "{} of {}\n{}", wrong.len(), parsed().len(), wrong.join("\n"));
+}
+
+/// From the second time on, a file is read with precompiled headers.
+#[test]
+fn precompiled_headers_change_nothing() {
+    let Some(front_end) = front_end() else { return };
+    let mut wrong = Vec::new();
+    for Parsed { case, program } in parsed() {
+        let again = [(); 2].map(|()| case.parse(front_end, &case.text));
+        if again.iter().any(|again| again != program) {
+            let [before, behind] = [program, &again[1]].map(text::write);
+            let line = before.lines().zip(behind.lines()).find(|(one, other)| one != other);
+            wrong.push(format!("{}: {line:?}", case.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
