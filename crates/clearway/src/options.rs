@@ -64,7 +64,7 @@ pub enum CommitMode {
     /// remains consistent.
     ///
     /// The *loss window* is the set of commits that a crash can lose: those made since the start of
-    /// the latest flush that has completed and that no incomplete flush precedes. They span at most
+    /// the latest flush that has completed together with all flushes before it. They span at most
     /// two flushes and two group-commit delays of 100 µs each, less than a millisecond on a good
     /// disk, and their log records fit into the log buffer, 16 MiB. [`Database::sync`] makes all
     /// commits before it durable, and so empties the window.
@@ -236,8 +236,8 @@ impl Options {
 
     /// Sets the bytes of log after which a checkpoint starts: this number, or a quarter of
     /// [`log_capacity`](Options::log_capacity) if that is less. Default 256 MiB. Recovery after a
-    /// crash reads up to about twice this much log: a checkpoint leaves pages dirty that were first
-    /// changed after the checkpoint before it, and redo begins with their changes.
+    /// crash reads up to about twice this much log: a checkpoint writes only pages that were dirty
+    /// at the previous checkpoint already, so redo may have to begin at the previous checkpoint.
     pub fn checkpoint_every(mut self, log_bytes: u64) -> Options {
         self.engine.checkpoint_log_bytes = log_bytes;
         self

@@ -6,9 +6,10 @@
 //!   except one whose first grant was not picked up yet (OWNER-4).
 //! - OWNER-2. `intents` names exactly once each resource on which this owner is counted.
 //! - OWNER-3. `last` names a lock that this owner has, in a mode that the protocol confirmed. A
-//!   repeated request is granted without reading the tag. No tag is missed: no other owner changes
-//!   what the lock protects while it is held, and a tag that is moved to its bucket from elsewhere,
-//!   as the gap it protects grows over a removed boundary, is durable by then
+//!   repeated request is granted without reading the tag. No tag is missed: while the lock is held,
+//!   no other owner changes what it protects; and if a boundary is removed, so that the protected
+//!   gap grows, the boundary's tag is moved to this bucket only once it is durable, unless this
+//!   owner itself removes the boundary and takes the tag into account at once
 //!   ([`LockTable::inherit_tag`]).
 //! - OWNER-4. `pending` is set exactly while a request of this owner waits in a queue, or was
 //!   granted and not picked up yet.

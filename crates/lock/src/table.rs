@@ -149,9 +149,9 @@ impl Bucket {
         }
     }
 
-    /// Reduces an owner's lock to those of its exclusive parts that are also in `keep`, and returns
-    /// the mode that remains. Raises the tag before it grants waiters, in one latch hold
-    /// (BUCKET-2).
+    /// Lowers an owner's lock: with `keep` = NN releases it, with `keep` = XX releases only its
+    /// shared parts. Returns the mode that remains. Raises the tag before it grants waiters, in one
+    /// latch hold (BUCKET-2).
     #[inline]
     fn release(
         &self,
@@ -394,8 +394,8 @@ impl LockTable {
         owner.last = NO_LOCK;
     }
 
-    /// Reduces a lock to those of its exclusive parts that are also in `keep`, and returns the mode
-    /// that remains.
+    /// Lowers an owner's lock: with `keep` = NN releases it, with `keep` = XX releases only its
+    /// shared parts. Returns the mode that remains.
     #[inline]
     fn release_range(
         &self,

@@ -30,10 +30,10 @@
 //! A polled request takes the same path without the spin, and sleeps by returning `Pending`.
 //!
 //! Algorithm: "Efficient Locking Techniques for Databases on Modern Hardware", section 4.2, figure
-//! 5: a hybrid of spinning and sleeping. A waiter spins only while the number of running
-//! transactions is at most that of the processors, and the number of spinning waiters is less than
-//! that of the other processors; the duration, and the definition of running transactions, are in
-//! `spin`. A waiter that may not spin, or has spun without a grant, sleeps.
+//! 5: a hybrid of spinning and sleeping. A waiter spins only while no more transactions run than
+//! there are processors, and fewer other waiters spin than there are processors other than its own;
+//! the duration, and the definition of running transactions, are in `spin`. A waiter that may not
+//! spin, or has spun without a grant, sleeps.
 //! [`LockOptions::spin_rounds`](crate::LockOptions::spin_rounds) has the paper's two other policies
 //! as its extremes.
 //!

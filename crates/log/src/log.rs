@@ -236,9 +236,10 @@ impl Log {
 
     /// Like [`insert`](Log::insert), for a record whose durability will be awaited, such as a
     /// commit record. The caller's reservation included [`TRAILER_BYTES_MAX`] bytes, which are
-    /// spent with the record and pay for the trailer of its group. (A flush without payment is
-    /// possible. If the log has no free space, it uses a small reserve, and reservations are
-    /// refused until that is full again.)
+    /// spent with the record and pay for the trailer of its group. (A group can also be flushed if
+    /// none of its records has reserved space for a trailer. If the log has no free space then, the
+    /// trailer takes its space from a small reserve, and reservations are refused until that is
+    /// full again.)
     ///
     /// # Errors
     ///

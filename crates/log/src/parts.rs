@@ -20,8 +20,8 @@
 //!   `insertion`).
 //! - LOG-PARTS-5. An earlier reservation happens before a later one: what a thread did before it
 //!   inserted a record is visible to each thread that has inserted a later one.
-//! - LOG-PARTS-6. The records that paid for a trailer since the last one are counted with the next
-//!   trailer, each once.
+//! - LOG-PARTS-6. The records since the last trailer with which space for a trailer was reserved
+//!   are counted with the next trailer, each once.
 //! - LOG-PARTS-7. A [`FlushPolicy`] never waits, and each group that it leaves waiting starts later
 //!   by itself: because of a time that it has named, or of a request.
 //!

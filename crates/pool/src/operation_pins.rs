@@ -1,14 +1,15 @@
-//! Pins of pages that an operation has needed, kept until the operation has ended or waits for
-//! something else.
+//! Pins of the pages that an operation needed last, kept until the operation has ended or waits for
+//! a lock or for log space.
 //!
 //! An operation that returns an absent page as a need, and goes on when the page is there, must not
 //! lose the page meanwhile.
 //!
 //! Invariants:
 //! - PINS-1. An operation keeps at most [`PINS_MAX`] pins, those of the pages that it needed last.
-//! - PINS-2. All operations together keep at most a quarter of the cache (and one operation its
-//!   pins, however small the cache is); the others wait in [`PinnedOperations`], and have no pin
-//!   there. So there are always pages to evict for those that read.
+//! - PINS-2. All operations together keep at most a quarter of the cache; if the cache is so small
+//!   that not even one operation's pins fit in that, one operation at a time keeps pins. Operations
+//!   that may not keep pins yet wait in [`PinnedOperations`], without a pin. So there are always
+//!   pages to evict for those that read.
 //! - PINS-3. An operation that keeps pins waits for disk and log only, not for another operation:
 //!   its driver drops the pins before it waits for a lock or for log space. So those that wait for
 //!   PINS-2 go on at some time, whatever locks they hold.
@@ -31,7 +32,7 @@ const SHARE_OF_CACHE: usize = 4;
 pub(crate) struct PinnedOperations {
     count: Mutex<usize>,
     max: usize,
-    /// One has ended.
+    /// An operation has dropped its pins.
     ended: Condvar,
 }
 
@@ -56,7 +57,7 @@ impl PinnedOperations {
     }
 }
 
-/// The pins of one operation. Dropped before the operation waits for anything but a page.
+/// The pins of one operation. Dropped before the operation waits for a lock or for log space.
 pub struct OperationPins<'p> {
     pool: &'p Pool,
     /// The page needed last is the last one.

@@ -9,7 +9,8 @@
 //! | how do changes reach the disk?        | `clean`            |
 //!
 //! Latch order. The pool itself waits for a page's latch only in `optimistic`, `shared` (which
-//! `pin` uses), `exclusive`, `format` and `OptimisticPage::latch_exclusive`, on behalf of the
+//! `pin` uses), `exclusive`, the `…_if_resident` forms of these (but not
+//! `try_exclusive_if_resident`), `format` and `OptimisticPage::latch_exclusive`, on behalf of the
 //! caller; the caller defines the order among pages. Cleaners and the clock never wait for a page's
 //! latch; they skip latched pages. A thread may therefore miss while it holds latches of other
 //! pages: what it waits for in that case (a batch area, the log, the disk) never waits for a page's

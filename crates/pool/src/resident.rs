@@ -1,8 +1,9 @@
 //! Requests that read nothing in: for operations that report an absent page to their caller, which
 //! reads the page in and repeats the operation.
 //!
-//! These requests do no I/O and wait for page latches only. A page that another thread is reading
-//! in, or evicting, counts as absent: its latch is held across a read of the disk.
+//! These requests do no I/O and wait for page latches only. A page that is being read in counts as
+//! absent: its latch is held across a read of the disk. For a page that is being evicted they wait
+//! until the evictor, which does no I/O under that latch, releases it.
 
 use clearway_base::PageId;
 

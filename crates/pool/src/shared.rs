@@ -5,9 +5,9 @@
 //! | `SharedPage` | yes                  | yes             | no               |
 //! | `Pin`        | yes                  | yes             | yes              |
 //!
-//! A latch is for the length of an operation on the page. A pin may be kept for long, from one
-//! stage of a transaction to the next: no thread waits for it, it only occupies a place in the
-//! cache.
+//! A latch is for the length of an operation on the page. A pin may be kept longer, from one step
+//! of an operation to the next: no thread that wants the page waits for it. But the page occupies a
+//! place in the cache, so the number of operations that keep pins is limited (`operation_pins`).
 
 use std::{fmt, ops::Deref};
 

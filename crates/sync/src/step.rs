@@ -1,11 +1,12 @@
 //! Steps of operations, which must not block.
 //!
 //! An operation of the tree is a state machine whose steps return what they lack instead of waiting
-//! for it. In debug builds the thread that runs a step knows it, and whatever would block panics:
-//! a wait for a condition, a sleep, parking, and reading, writing or syncing a file. Two things are
-//! allowed, each marked where it happens: to wait for a page latch, whose holder waits for nothing
-//! (the latch parks by address, which is not checked), and to wait for room in the log's ring
-//! ([`Except`]).
+//! for it. In debug builds the thread that runs a step knows it, and whatever would block panics: a
+//! wait for a condition, a sleep, parking, and reading, writing or syncing a file. Two things are
+//! allowed, each marked where it happens: to wait for a page latch (which parks by address, and
+//! that is not checked), whose holder, if it runs a step too, waits at most for other page latches,
+//! in latch order, for mutexes that are held for a few instructions, and for room in the log's
+//! ring; and to wait for room in the log's ring ([`Except`]).
 //!
 //! Release builds, and the models of loom and shuttle, whose threads share one thread of the
 //! system, check nothing.

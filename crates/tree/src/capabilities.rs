@@ -53,10 +53,10 @@ pub trait Locks {
 
 /// Logs changes on behalf of the transaction.
 pub trait Journal {
-    /// Reserves at least `bytes` of log space, beyond what is reserved for the undo of earlier
-    /// operations, for the step about to start, its own undo included. Not cumulative: a second
-    /// call without logging in between reserves nothing more. [`Outcome::Denied`] if the log has no
-    /// room at once.
+    /// Makes sure that at least `bytes` of log space are reserved for the step about to start, its
+    /// own undo included, in addition to what the undo of earlier operations needs. Not cumulative:
+    /// of several calls without logging in between, the largest counts. [`Outcome::Denied`] if the
+    /// log has no room at once.
     ///
     /// A transaction that rolls back is granted it from what was kept for that purpose.
     fn reserve(&mut self, bytes: usize) -> Outcome;

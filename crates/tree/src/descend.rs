@@ -32,9 +32,10 @@
 //!    ever follows its foster pointer. An `insert`, `put`, `update` or `delete` that succeeds then
 //!    makes the adoption of the noted foster child. Upkeep, and an operation that splits a leaf,
 //!    repeat descent and adoption, at most 32 times, until nothing is noted or an adoption fails
-//!    ([`try_adopt_path`](Tree::try_adopt_path)). `survey` reports the note, and all other
-//!    operations discard it. Not noted are the foster children farther along a chain, that of a
-//!    leaf which the hint names, and those that only the coupled descent of invariant 3 meets.
+//!    (`PathAdopter` in `restructure`). `survey` reports the note, and all other operations discard
+//!    it. Apart from the foster children below the topmost one, three kinds are not noted: those
+//!    farther along a chain; the foster child of a leaf that was found by the hint, without a
+//!    descent; and those that only the coupled descent of invariant 3 meets.
 //!
 //! Algorithm
 //! : Leis, Haubenschild, Neumann, "Optimistic Lock Coupling" (IEEE Data Engineering Bulletin
@@ -219,8 +220,9 @@ impl Tree {
     ) -> Step<L> {
         let backoff = Backoff::new();
         for _ in 0..RESTARTS_MAX {
-            // A foster child that an earlier attempt met may be gone; if not, this one meets it
-            // again, unless it goes on below.
+            // A foster child that an earlier attempt noted may be gone; if it is still there, this
+            // attempt notes it again. But an attempt that starts at `hint.resume` may start below
+            // that foster child, so the note is kept.
             if hint.resume.is_none() {
                 *pending = None;
             }

@@ -2,8 +2,9 @@
 //!
 //! The tree knows *when* the locking protocol wants a lock (at the leaf, under its latch) and when
 //! a change must be logged; the transaction, which implements [`Locks`], [`Journal`] and
-//! [`Upkeep`], knows *how*. An operation never waits: it returns what it lacks ([`Need`]) to its
-//! driver.
+//! [`Upkeep`], knows *how*. An operation never waits for a lock, for log space or for a page to be
+//! read in: it returns what it lacks ([`Need`]) to its driver. (A call that logs may wait for room
+//! in the log buffer.)
 //!
 //! | module | what it is |
 //! | --- | --- |

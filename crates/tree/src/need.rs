@@ -14,14 +14,14 @@
 //! 1. *No latch across a need.* The step has returned, and its guards are dropped.
 //! 2. *Point of no return.* The step that logs the operation's record returns `Ok`. What follows
 //!    the record (an adoption) cannot fail the operation: if it needs something, it is left to
-//!    upkeep. (Restructuring that an operation does before its record is logged in records of its
-//!    own, and may be followed by a need.)
+//!    upkeep. (Restructuring that comes before the operation's record has log records of its own,
+//!    and a need may follow those.)
 //! 3. *Progress.* A page that was needed arrives pinned, and stays pinned until the operation has
 //!    ended, has needed several others, or waits for a lock or log space ([`OperationPins`]). The
 //!    step that needed it goes on from that page, so it uses few other pages beside it
 //!    ([`descend`](crate::descend)). A lock that was needed is kept ([`locking`](crate::locking)).
-//! 4. *Limits on repetition count decisions only.* A loop with a bounded number of rounds does not
-//!    count a round that ended in a need.
+//! 4. *Needs do not count as rounds.* A loop with a bounded number of rounds does not count a round
+//!    that ended in a need.
 //! 5. *A failed wait ends the operation.* The driver returns its error, and the operation is
 //!    dropped: it has changed nothing, and the transaction frees the overflow chain that it may
 //!    have written ([`Upkeep::note_unlinked`](crate::Upkeep::note_unlinked)).
@@ -36,7 +36,7 @@ use crate::Journal;
 /// A thing that an operation lacks.
 #[derive(Debug)]
 pub enum Need {
-    /// A lock that another transaction holds.
+    /// A lock that was denied: another owner holds or awaits a conflicting mode.
     Lock {
         /// The lock.
         id: LockId,
@@ -136,7 +136,8 @@ pub(crate) fn drive<E: Wait, T>(
     }
 }
 
-/// Runs a step. In debug builds, any call that would block panics while the step runs.
+/// Runs a step. In debug builds, a call that would block panics while the step runs, except a wait
+/// for a page latch, for a mutex, or for room in the log's ring.
 #[inline]
 fn inside<T>(run: impl FnOnce() -> Step<T>) -> Step<T> {
     let _inside = step::Inside::begin();

@@ -81,7 +81,7 @@ const ADOPTIONS_MAX: usize = 32;
 pub(crate) struct RoomMaker {
     value_len: usize,
     preparation: Preparation,
-    /// Set when there is room and the adoptions are to be made to which the splits have led.
+    /// Set once there is room, if the leaf was split: makes the adoptions that the splits require.
     adopter: Option<PathAdopter>,
     /// The number of splits since another thread last changed the leaf.
     splits: usize,
@@ -95,7 +95,7 @@ impl RoomMaker {
         RoomMaker { value_len, preparation, adopter: None, splits: 0, split_lsn: None }
     }
 
-    /// Makes the room, and then the adoptions to which its splits have led. By the time the caller
+    /// Makes the room, and then the adoptions that its splits require. By the time the caller
     /// latches the leaf again, other threads may have taken the room; then the caller makes room
     /// again. No latch is held.
     ///

@@ -32,9 +32,9 @@ pub struct Transaction {
     retry: Option<Box<RetryContext>>,
 }
 
-/// The ids of transactions that could not begin. The upper 16 bits of the id of a running
-/// transaction are its epoch modulo 65,536: only in an epoch in which they are 0 can it have one of
-/// these ids.
+/// The ids of transactions that could not begin. The upper 16 bits of a running transaction's id
+/// are its epoch modulo 65,536. So a running transaction can have one of these ids only if that
+/// number is 0.
 const REFUSED_CLOSED: TxnId = TxnId(1);
 const REFUSED_FULL: TxnId = TxnId(2);
 /// The opening of a transaction that did not begin: openings are numbered from 1.

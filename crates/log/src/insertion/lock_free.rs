@@ -3,13 +3,13 @@
 //!
 //! Invariants:
 //! - LOCK-FREE-1. One word contains the end of the log, whether the log is closed, and the number
-//!   of records of the running group that have paid for its trailer: a trailer knows exactly which
-//!   records precede it, and no record except group trailers comes after the end that a closing
-//!   thread sees.
-//! - LOCK-FREE-2. The word holds the end modulo 8 TiB. The durable LSN is at most one ring, which
-//!   is smaller than that, before the end, so the two together determine one LSN. (A thread that
-//!   read one of them, was stopped while 8 TiB were written, and then read the other would compute
-//!   a wrong end; no thread is stopped for so long.)
+//!   of records of the running group with which space for its trailer was reserved: a trailer knows
+//!   exactly which records precede it, and no record except group trailers comes after the end that
+//!   a closing thread sees.
+//! - LOCK-FREE-2. The word holds the end modulo 8 TiB. The end is at most one ring after the
+//!   durable LSN, and a ring is smaller than 8 TiB; so the word and the durable LSN together
+//!   determine the end. (A thread that read one of them, was stopped while 8 TiB were written, and
+//!   then read the other would compute a wrong end; no thread is stopped for so long.)
 //!
 //! Algorithm: the log of MySQL 8 reserves with one atomic addition and finds the gap-free prefix by
 //! links between records. Differences: compare-and-swap in place of addition, since a record that
@@ -41,8 +41,8 @@ pub(crate) struct LockFreeInsertion {
 }
 
 /// The word of LOCK-FREE-1: bits 0..40 are the end of the log in units of 8 bytes, modulo 2⁴⁰
-/// (LOCK-FREE-2); bits 40..63 are the number of records that have paid for a trailer; bit 63 is set
-/// if the log is closed.
+/// (LOCK-FREE-2); bits 40..63 are the number of records with which space for the trailer was
+/// reserved; bit 63 is set if the log is closed.
 #[derive(Clone, Copy)]
 struct EndWord(u64);
 
@@ -55,9 +55,10 @@ const PAID_MAX: u64 = (1 << 23) - 1;
 
 impl EndWord {
     fn new(end: u64, trailers_paid: u64, closed: u64) -> EndWord {
-        // A count that does not fit is cut off, so that it never touches the other bits. (The
-        // payments above the maximum would not be released, LOG-SPACE-3; a ring of the default size
-        // has no room for a number of records that does not fit.)
+        // A count above the maximum is stored as the maximum, so that it never touches the other
+        // bits. (The trailer space that the records above the maximum have reserved would not be
+        // released, LOG-SPACE-3; a ring of the default size has no room for a number of records
+        // that does not fit.)
         EndWord((end / UNIT) & END | trailers_paid.min(PAID_MAX) << PAID_AT | closed)
     }
 

@@ -17,7 +17,7 @@
 //! | has | asks for | then takes no key locks for |
 //! | --- | --- | --- |
 //! | IS | S | reads |
-//! | IX | X, or if that is denied SIX | anything; or reads |
+//! | IX | X, or SIX if X is denied | anything (under X), or reads (under SIX) |
 //! | SIX | X | anything |
 //!
 //! What it costs: a reader that has escalated and writes later needs SIX, and two such readers

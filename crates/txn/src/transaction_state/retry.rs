@@ -11,7 +11,8 @@
 //! - RETRY-1. The canonical order is that of lock identities, the same for all transactions.
 //! - RETRY-2. These locks are in addition: a statement requests all locks it needs as always. So
 //!   nothing depends on them. If one is not granted soon, the attempt leaves out this one and all
-//!   that follow: this time the statements might do without, as those that skip locked entries do.
+//!   that follow. The statements of this attempt may not need them: a statement that skips locked
+//!   entries, for example, does not.
 //! - RETRY-3. The next attempt of a transaction with many locks takes none of them first: it would
 //!   block all other transactions while it queues up.
 //! - RETRY-4. A wait for one of these locks is published like every wait, under the key's name if
@@ -78,7 +79,7 @@ impl TransactionState {
         let mut locks = Vec::new();
         if self.core.options.retries_lock_first && self.owner.held() < LOCKS_MAX {
             locks = self.owner.range_locks();
-            // A conversion names its identity twice.
+            // If the denied request was a conversion, its identity is already in the list.
             if let Some((id, mode)) = refused {
                 match locks.iter_mut().find(|(held, _)| *held == id) {
                     Some((_, held)) => *held = held.supremum(mode),

@@ -34,7 +34,7 @@ pub(super) struct Cursor {
     /// LOG-CURSOR-2.
     limit: u64,
     records: u64,
-    /// The number of records since the last trailer that have paid for one.
+    /// The number of records since the last trailer with which space for one was reserved.
     trailers_paid: u64,
     is_closed: bool,
 }
@@ -43,11 +43,12 @@ pub(super) struct Cursor {
 pub(super) struct GroupSize {
     pub(super) bytes: u64,
     pub(super) records: u64,
-    /// The number of its records that have paid for a trailer.
+    /// The number of its records with which space for a trailer was reserved.
     pub(super) trailers_paid: u64,
 }
 
-/// The position of a group trailer, and the number of records of the group that have paid for it.
+/// The position of a group trailer, and the number of records of the group with which space for it
+/// was reserved.
 pub(super) struct TrailerRegion {
     region: Region,
     trailers_paid: u64,
@@ -173,7 +174,7 @@ impl Cursor {
         space.end.store(end, Ordering::Release);
     }
 
-    /// Returns the number of records since the last trailer that have paid for one.
+    /// Returns the number of records since the last trailer with which space for one was reserved.
     pub(super) fn trailers_paid(&self) -> u64 {
         self.trailers_paid
     }
