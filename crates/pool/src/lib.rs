@@ -55,7 +55,7 @@ mod slots;
 mod space;
 mod wal;
 
-pub use clearway_disk::ReadQueueKind;
+pub use clearway_disk::{ReadPriority, ReadQueueKind};
 pub use exclusive::ExclusivePage;
 pub use header::{PAGE_HEADER_BYTES, PAGE_KIND_AT};
 pub use operation_pins::OperationPins;

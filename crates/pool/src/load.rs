@@ -118,6 +118,12 @@ impl Pool {
         load.finish();
     }
 
+    /// Pages that are worth reading ahead of one operation: a sixteenth of the cache, so that they
+    /// do not evict each other, nor what others have read.
+    pub fn read_ahead_max(&self) -> usize {
+        self.slots.capacity() / 16
+    }
+
     /// Ends the load of `count` pages from `first` on: `result` is what the queue has read. Called
     /// by the completion, which owns the latches (LOAD-1).
     fn loaded(&self, first: PageId, count: usize, result: Result<usize>) {

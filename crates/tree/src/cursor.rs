@@ -25,7 +25,8 @@
 //! 7. A leaf that is empty, or of whose records at least half are ghosts, is reported to upkeep
 //!    when the cursor passes a ghost or the border there. Steps to records do not look at the
 //!    counts.
-//! 8. After a wait the step starts over from `position`; the lock is kept if it is still the one to
+//! 8. A cursor that comes to an absent leaf needs the leaves behind it, too: see `read_ahead`.
+//! 9. After a wait the step starts over from `position`; the lock is kept if it is still the one to
 //!    take.
 //!
 //! What is locked (key part, then gap part; with update intent `X` takes the place of the key's `S`
@@ -50,6 +51,7 @@
 
 mod ascend;
 mod descend;
+mod read_ahead;
 mod skip;
 
 use std::ops::Bound;
@@ -64,6 +66,7 @@ use crate::node::Node;
 use crate::overflow::ChainReader;
 use crate::tree::ReadIntent;
 use crate::{LeafHint, Locks, Tree, Upkeep, Wait};
+use read_ahead::ReadAhead;
 
 /// In which order a cursor goes through its range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,6 +115,7 @@ pub struct Cursor {
     includes: bool,
     /// The leaf that was reported to upkeep last.
     reported: PageId,
+    read_ahead: ReadAhead,
     /// The overflow chain of `candidate`'s record, which is locked, as far as it has not been read
     /// into `value`.
     chain: Option<Box<ChainReader>>,
@@ -158,6 +162,7 @@ impl Tree {
             skips: false,
             includes: false,
             reported: PageId::NONE,
+            read_ahead: ReadAhead::default(),
             chain: None,
         }
     }
@@ -199,7 +204,10 @@ impl Cursor {
         // An earlier call may have failed in the middle of a chain.
         self.chain = None;
         let mut waited = LockWaitState::default();
-        drive(&tree.pool, ctx, |ctx| self.step(tree, ctx, &mut waited))
+        drive(&tree.pool, ctx, |ctx| {
+            self.step(tree, ctx, &mut waited)
+                .map_err(|incomplete| self.read_ahead(tree, incomplete))
+        })
     }
 
     /// Goes to the next record. Returns false at the end of the range.

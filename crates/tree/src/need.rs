@@ -26,9 +26,11 @@
 //!    dropped: it has changed nothing, and the transaction frees the overflow chain that it may
 //!    have written ([`Upkeep::note_unlinked`](crate::Upkeep::note_unlinked)).
 
+use std::sync::Arc;
+
 use clearway_base::{Error, KeyName, PageId, Result};
 use clearway_lock::{LockId, Outcome, RangeMode};
-use clearway_pool::{OperationPins, Pool};
+use clearway_pool::{OperationPins, Pool, ReadPriority};
 use clearway_sync::step;
 
 use crate::Journal;
@@ -49,6 +51,9 @@ pub enum Need {
     LogSpace(usize),
     /// A page that is not in memory.
     Page(PageId),
+    /// The first of these pages, none of which needs to be in memory; the operation will soon need
+    /// the others, too.
+    Pages(Vec<PageId>),
     /// A longer data file.
     FileLength {
         /// The page up to which it should reach.
@@ -122,7 +127,7 @@ pub trait Wait {
 /// That of the operation, or of a wait.
 #[inline]
 pub(crate) fn drive<E: Wait, T>(
-    pool: &Pool,
+    pool: &Arc<Pool>,
     env: &mut E,
     mut step: impl FnMut(&mut E) -> Step<T>,
 ) -> Result<T> {
@@ -147,7 +152,7 @@ fn inside<T>(run: impl FnOnce() -> Step<T>) -> Step<T> {
 /// Meets a need by waiting.
 #[cold]
 fn meet<'p, E: Wait>(
-    pool: &'p Pool,
+    pool: &'p Arc<Pool>,
     env: &mut E,
     stop: Incomplete,
     pins: &mut Option<OperationPins<'p>>,
@@ -161,6 +166,11 @@ fn meet<'p, E: Wait>(
         Need::Lock { id, mode, name } => env.wait_for_lock(id, mode, &name),
         Need::LogSpace(bytes) => env.wait_for_log_space(bytes),
         Need::Page(page) => pins.get_or_insert_with(|| OperationPins::new(pool)).take(page),
+        Need::Pages(pages) => {
+            let pins = pins.get_or_insert_with(|| OperationPins::new(pool));
+            pool.load(&pages, ReadPriority::Foreground);
+            pages.first().map_or(Ok(()), |page| pins.take(*page))
+        }
         Need::FileLength { last, is_required } => match pool.ensure_len(last) {
             Err(error) if is_required => Err(error),
             _ => Ok(()),
@@ -172,7 +182,7 @@ fn meet<'p, E: Wait>(
 ///
 /// # Errors
 /// That of the operation, or of reading a page.
-pub(crate) fn drive_reads<T>(pool: &Pool, mut step: impl FnMut() -> Step<T>) -> Result<T> {
+pub(crate) fn drive_reads<T>(pool: &Arc<Pool>, mut step: impl FnMut() -> Step<T>) -> Result<T> {
     drive(pool, &mut PagesOnly, |_| step())
 }
 

@@ -27,6 +27,8 @@ mod page;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use clearway_base::{Error, PAGE_SIZE, PageId, Result, TreeId, VALUE_LEN_MAX, crc32c};
 use clearway_pool::Pool;
 
@@ -200,7 +202,12 @@ impl ChainReader {
 ///
 /// # Errors
 /// Those of [`ChainReader::step`], and of reading a page.
-pub(crate) fn load(pool: &Pool, tree: TreeId, chain: OverflowRef, out: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn load(
+    pool: &Arc<Pool>,
+    tree: TreeId,
+    chain: OverflowRef,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     out.clear();
     let mut reader = ChainReader::new(chain);
     drive_reads(pool, || reader.step(pool, tree, out))
@@ -249,7 +256,7 @@ impl Front {
 /// # Errors
 /// `CorruptPage` for a page that is not the chain's, and the errors of reading a page.
 pub(crate) fn front(
-    pool: &Pool,
+    pool: &Arc<Pool>,
     tree: TreeId,
     chain: OverflowRef,
 ) -> Result<(Vec<PageId>, OverflowRef)> {
@@ -265,7 +272,7 @@ pub(crate) fn front(
 /// Those of the pool and the log; what was not freed by then is leaked.
 pub(crate) fn free(
     ctx: &mut (impl Environment + Wait),
-    pool: &Pool,
+    pool: &Arc<Pool>,
     space: &SpaceMap,
     tree: TreeId,
     mut chain: OverflowRef,
