@@ -168,10 +168,11 @@
 //!   an open transaction could still need for its rollback cannot be recycled. When the log is
 //!   full, [`Error::LogFull`] names the transaction that prevents recycling.
 //! - Locks: each lock on a key takes 24 bytes, 16 in the lock table and 8 in its transaction's
-//!   list. Both grow by doubling, so on average up to about 40 bytes are allocated for a lock. The
-//!   lock table keeps a part of its memory for later transactions: 170 MB after a transaction with
-//!   six million locks. Scan millions of rows in parts, or under a [lock on the
-//!   table](Transaction::lock_table), which makes locks on its keys unnecessary.
+//!   list. Both grow by doubling and are therefore partly empty: averaged over all locks, at most
+//!   about 40 bytes are allocated for one. The lock table keeps a part of its memory for later
+//!   transactions: 170 MB after a transaction with six million locks. Scan millions of rows in
+//!   parts, or under a [lock on the table](Transaction::lock_table), which makes locks on its keys
+//!   unnecessary.
 //! - Commits: many [`submit`](Database::submit)s in flight on few threads cost least. Blocking
 //!   threads share flushes too, but each commit wakes a thread.
 //!

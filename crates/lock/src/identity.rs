@@ -58,7 +58,9 @@ impl LockId {
     pub fn of(tree: TreeId, key: &[u8]) -> LockId {
         let len = key.len();
         let mut seed = (u64::from(tree.0) + 1).wrapping_mul(TREE_MIX) ^ len as u64;
-        // The last 16 bytes, overlapping for keys of another length, so that no byte is left out.
+        // Of a key of 4 to 16 bytes, `head` and `tail` are pieces from its two ends, which may
+        // overlap; all of a shorter key is in `head`. Of a longer key they are its last 16 bytes,
+        // and `mix_long` has folded in what comes before. So no byte is left out.
         let (head, tail) = match len {
             0 => (0, 0),
             1..4 => {

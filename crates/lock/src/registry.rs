@@ -2,8 +2,9 @@
 //!
 //! Invariants:
 //! - LOCK-REGISTRY-1. A slot belongs to at most one [`LockOwner`](crate::LockOwner) at a time.
-//!   Slots are never freed, and their wait numbers never restart, so a stale slot number leads to a
-//!   needless wake-up or a failed validation and never to a wrong grant.
+//!   The memory of a slot is never freed (a slot given back is used by a later owner), and its wait
+//!   numbers never restart, so a stale slot number leads to a needless wake-up or a failed
+//!   validation and never to a wrong grant.
 //! - LOCK-REGISTRY-2. `state` is changed from idle to waiting by the slot's owner, under the latch
 //!   of what it waits for (a bucket or a resource) and *after* its request is in the queue; from
 //!   waiting to granted by the granting thread, under the same latch; and from either to idle by
@@ -289,7 +290,7 @@ impl OwnerRegistry {
         slot
     }
 
-    /// Frees a slot (LOCK-REGISTRY-1).
+    /// Takes a slot back (LOCK-REGISTRY-1).
     pub(crate) fn give_back(&self, slot: u32) {
         let is_idle = self.slot(slot).state.load(Ordering::Relaxed) & PHASE == IDLE;
         invariant(is_idle, "LOCK-REGISTRY-1: an owner that goes waits for nothing");

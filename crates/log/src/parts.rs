@@ -10,9 +10,10 @@
 //! - LOG-PARTS-1. The regions that an [`Insertion`] creates follow one another without a gap, from
 //!   the ring's durable LSN at its creation. Each is created once and filled once, by the thread
 //!   that has reserved it (RING-1, RING-3).
-//! - LOG-PARTS-2. A region of a record ends at or before the [`limit`](Ring::limit) of the ring,
-//!   read after all regions before it were reserved or earlier (RING-2). The region of a trailer
-//!   ends at [`TrailerFields::trailer_end`], for which that limit leaves room.
+//! - LOG-PARTS-2. A region of a record ends at or before the [`limit`](Ring::limit) of the ring
+//!   (RING-2). The limit must have been read before the region is handed out; how long before does
+//!   not matter, since the limit only grows. The region of a trailer ends at
+//!   [`TrailerFields::trailer_end`], for which that limit leaves room.
 //! - LOG-PARTS-3. After [`close`](Insertion::close) no region of a record is created that was not
 //!   created before it (RING-5).
 //! - LOG-PARTS-4. [`await_released`](Insertion::await_released) returns after each region of the
@@ -20,8 +21,8 @@
 //!   `insertion`).
 //! - LOG-PARTS-5. An earlier reservation happens before a later one: what a thread did before it
 //!   inserted a record is visible to each thread that has inserted a later one.
-//! - LOG-PARTS-6. The records since the last trailer with which space for a trailer was reserved
-//!   are counted with the next trailer, each once.
+//! - LOG-PARTS-6. Each record that has reserved space for a trailer is counted exactly once, with
+//!   the first trailer after it.
 //! - LOG-PARTS-7. A [`FlushPolicy`] never waits, and each group that it leaves waiting starts later
 //!   by itself: because of a time that it has named, or of a request.
 //!

@@ -24,8 +24,9 @@
 //! 3. **Torn pages** are repaired when the pool is opened, and everything in place is durable then;
 //!    a damaged or misplaced page is reported as an error to the caller, never returned as
 //!    contents.
-//! 4. **Bound.** At most `cache_bytes / 8 KiB` pages are resident, plus a 64th (at least 8) while
-//!    all others are latched or pinned.
+//! 4. **Bound.** At most `cache_bytes / 8 KiB` pages are resident, plus a reserve of a 64th (at
+//!    least 8), used while no page to evict is found: all others are latched, pinned or being
+//!    written, or ([`Pool::try_format_at_once`]) no clean one was found.
 //! 5. **Recovery LSN.** [`Pool::redo_start`] is never later than the first record that some page's
 //!    durable copy lacks, however changes and writes interleave.
 //! 6. **Progress.** A miss succeeds although every page is dirty, whatever latches its caller has.

@@ -10,9 +10,10 @@
 //!   that not even one operation's pins fit in that, one operation at a time keeps pins. Operations
 //!   that may not keep pins yet wait in [`PinnedOperations`], without a pin. So there are always
 //!   pages to evict for those that read.
-//! - PINS-3. An operation that keeps pins waits for disk and log only, not for another operation:
-//!   its driver drops the pins before it waits for a lock or for log space. So those that wait for
-//!   PINS-2 go on at some time, whatever locks they hold.
+//! - PINS-3. An operation that keeps pins waits only for disk, log and page latches. No holder of a
+//!   page latch waits for PINS-2, since that wait comes between two steps. The driver drops the
+//!   pins before it waits for a lock or for log space. So those that wait for PINS-2 go on at some
+//!   time, whatever locks they hold.
 
 use clearway_base::{Error, PageId, Result};
 use clearway_sync::{Condvar, Mutex};

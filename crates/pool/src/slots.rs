@@ -1,8 +1,8 @@
 //! The resident pages, as a circular array that the clock's hand walks.
 //!
 //! The address space is far larger than the cache, so residency is bounded here: a page that is in
-//! memory occupies one slot, and there are `capacity` slots, plus a few that are used only while
-//! everything else is latched or pinned.
+//! memory occupies one slot, and there are `capacity` slots, plus a reserve that is used only while
+//! no page to evict is found (`evict`).
 //!
 //! Invariants:
 //! - POOL-SLOTS-1. A page is resident, or on its way in, only if it occupies exactly one slot; the

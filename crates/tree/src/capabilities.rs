@@ -105,10 +105,11 @@ pub trait Upkeep {
     /// `log_user`, under its latch. `reference` is opaque and 16 bytes long.
     fn defer_free(&mut self, tree: TreeId, reference: &[u8]);
 
-    /// Remembers that no record leads to the overflow chain behind `reference`, in place of the
-    /// chain that an earlier call named; `None` if a record leads to that chain now. If the
-    /// operation ends while there is such a chain, whether it fails, is dropped or undoes a change,
-    /// the transaction layer calls [`Tree::free_value`](crate::Tree::free_value) for it.
+    /// Remembers that no record leads to the overflow chain `chain` (its tree and its reference),
+    /// in place of the chain that an earlier call named; `None` if a record leads to that chain
+    /// now. If the operation ends while there is such a chain, whether it fails, is dropped or
+    /// undoes a change, the transaction layer calls [`Tree::free_value`](crate::Tree::free_value)
+    /// for it.
     fn note_unlinked(&mut self, chain: Option<(TreeId, [u8; 16])>);
 
     /// Remembers that the leaf of `key` has ghosts, is sparse or has a foster child: after the

@@ -124,8 +124,9 @@ impl<'a> Latched<'a> for ExclusivePage<'a> {
 
 /// Where an attempt ended.
 enum End {
-    /// The node to latch, which has not been checked yet, and its parent (or, where the attempt
-    /// began, what was above it).
+    /// The node to latch, which has not been checked yet, and its parent. If the attempt ended at
+    /// the node at which it began, [`Located::above`] of that node instead: its parent or foster
+    /// parent, or none for the root.
     Node(PageId, PageId),
     /// Something changed on the way.
     Restart,
@@ -348,7 +349,8 @@ impl Tree {
                 backoff.snooze();
                 continue;
             };
-            // Where the attempt began, it may be a foster child.
+            // If the attempt ended at the node at which it began (`start`), that node may be a
+            // foster child.
             let is_foster = start.is_some_and(|start| start.page == page && start.is_foster);
             let at = Located { page, above, is_foster };
             if let Some(found) = self.locate_in_chain(at, key, level, resume)? {

@@ -28,8 +28,10 @@
 //!
 //! What holds everywhere:
 //!
-//! 1. No lock, log space or page is waited for under a latch, and no operation does I/O: it returns
-//!    a need, and its driver waits. (`docs/latch-order.md` has the exceptions of pool and log.)
+//! 1. A step of an operation waits for no lock, log space or page and does no I/O: it returns a
+//!    need, and its driver waits with no latch held. (`destroy`, `verify`, redo and some calls of
+//!    the space map read absent pages themselves, outside of steps; `docs/latch-order.md` has the
+//!    exceptions of pool and log.)
 //! 2. System transactions change how content is represented and never what it is; each is one log
 //!    record.
 //! 3. Latch order: parent before child, left before right, tree pages before space-map pages. A

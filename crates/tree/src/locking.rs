@@ -93,8 +93,9 @@ impl LockWaitState {
         }
     }
 
-    /// As [`keep_only`](LockWaitState::keep_only), but the operation also keeps a lock other than
-    /// `id`: that lock guards what the operation is about to do, and is released afterwards.
+    /// As [`keep_only`](LockWaitState::keep_only), but releases nothing yet: another lock that was
+    /// obtained by waiting, if there is one, may still guard what the operation is about to do.
+    /// [`release_others`](LockWaitState::release_others) releases it afterwards.
     #[inline]
     pub(crate) fn keep(&mut self, id: LockId) {
         if self.kept == Some(id) {

@@ -196,7 +196,10 @@ impl Tree {
     fn empty_node<C: Journal + Wait>(&self, ctx: &mut C, page: PageId, level: u8) -> Result<()> {
         let mut chain = vec![page];
         let (mut low, mut last) = (Vec::new(), page);
-        while let Some(next) = Node::new(&*self.pool.shared(last)?).foster() {
+        loop {
+            // A statement of its own: no latch is held while `next` is read in.
+            let next = Node::new(&*self.pool.shared(last)?).foster();
+            let Some(next) = next else { break };
             let foster = self.pool.shared(next)?;
             let found = Node::new(&*foster).low_fence();
             if found <= &low[..] {

@@ -141,8 +141,8 @@ pub(crate) fn drive<E: Wait, T>(
     }
 }
 
-/// Runs a step. In debug builds, a call that would block panics while the step runs, except a wait
-/// for a page latch, for a mutex, or for room in the log's ring.
+/// Runs a step. In debug builds, a blocking call made while the step runs panics. Exempt are waits
+/// for a page latch, for a mutex, and for room in the log's ring.
 #[inline]
 fn inside<T>(run: impl FnOnce() -> Step<T>) -> Step<T> {
     let _inside = step::Inside::begin();

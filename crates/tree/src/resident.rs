@@ -32,7 +32,8 @@ pub(crate) fn pin(pool: &Pool, page: PageId) -> Step<Pin<'_>> {
 }
 
 /// Returns `None` if another thread has the page latched. The page's former contents are not
-/// needed, so it is absent only if there is no room for it at once.
+/// needed, so an absent page is not read in. It becomes a need only if the pool has no slot for it
+/// without I/O.
 pub(crate) fn try_format(pool: &Pool, page: PageId) -> Step<Option<ExclusivePage<'_>>> {
     pool.try_format_at_once(page).map_err(|NotResident| lacking(page))
 }

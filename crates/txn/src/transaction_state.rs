@@ -339,8 +339,8 @@ impl TransactionState {
         Ok(at)
     }
 
-    /// Makes sure that the transaction holds `mode` on the database: an intent lock that it takes
-    /// with the first lock on a table.
+    /// Makes sure that the transaction holds `mode` on the database: the intent that goes with a
+    /// lock on a table, or the absolute mode of `lock_database`.
     #[inline]
     fn enter_database(&mut self, mode: IntentMode) -> Result<()> {
         if self.database.is_some_and(|held| held.covers(mode)) {

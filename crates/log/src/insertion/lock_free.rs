@@ -57,8 +57,8 @@ impl EndWord {
     fn new(end: u64, trailers_paid: u64, closed: u64) -> EndWord {
         // A count above the maximum is stored as the maximum, so that it never touches the other
         // bits. (The trailer space that the records above the maximum have reserved would not be
-        // released, LOG-SPACE-3; a ring of the default size has no room for a number of records
-        // that does not fit.)
+        // released, LOG-SPACE-3; a ring of the default size has no room for more than `PAID_MAX`
+        // records.)
         EndWord((end / UNIT) & END | trailers_paid.min(PAID_MAX) << PAID_AT | closed)
     }
 

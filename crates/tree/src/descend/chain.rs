@@ -2,16 +2,17 @@
 //!
 //! A chain is short as long as parents adopt what descents note, but no length is wrong: a parent
 //! that is latched whenever an adoption is tried, or a crash before the adoption, leaves a longer
-//! one. What proves damage is a link: a foster child must start exactly at its predecessor's foster
-//! key, which lies above the predecessor's low fence.
+//! one. Damage shows in a link that does not fit: a foster child must start exactly at its
+//! predecessor's foster key, which lies above the predecessor's low fence.
 //!
 //! Invariants
 //! 1. *A walk ends.* It goes on only to a node that starts above the node before it, and there are
 //!    finitely many pages.
-//! 2. *No verdict without latches.* A link that seems broken is a reason to start the descent over:
-//!    the page may have been merged away and used again in between. The coupled descent
-//!    ([`latched`](super::latched)), to which a descent comes when starting over does not help,
-//!    reads both ends of a link under latches and reports damage.
+//! 2. *Damage is reported only under latches.* A link that seems broken is a reason to start the
+//!    descent over: the page may have been merged away and used again in between. The coupled
+//!    descent ([`latched`](super::latched)), to which a descent comes when starting over does not
+//!    help, reads both ends of a link under latches and reports damage. (The check that debug
+//!    builds make, [`visit`](super::visit), reports damage without a latch.)
 
 use clearway_base::PageId;
 use clearway_pool::OptimisticPage;

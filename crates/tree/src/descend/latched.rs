@@ -1,4 +1,4 @@
-//! The descent for restart storms: shared latches, coupled from the root to the leaf.
+//! The descent after too many restarts (`RESTARTS_MAX`): latch coupling from the root to the leaf.
 //!
 //! Nobody can change a pointer that a coupled descent is about to follow, so what it finds at the
 //! other end is what the tree says: a mismatch here is damage and not a race.

@@ -1,4 +1,5 @@
-//! The check that every descent makes of every node it visits, in debug builds.
+//! The check that an optimistic descent makes, in debug builds, of each node that it reads without
+//! a latch, except the one at which it begins.
 
 use clearway_base::Result;
 use clearway_pool::OptimisticPage;

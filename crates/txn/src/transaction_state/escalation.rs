@@ -140,7 +140,8 @@ mod tests {
         assert_eq!(scan(&mut txn, &one, ReadIntent::Update), KEYS as usize);
         assert_eq!(held(&txn), 0);
         txn.lock_database(AbsoluteMode::Exclusive).unwrap();
-        // The ghosts are its own, though no lock says so: undo needs them, and writes their room.
+        // The ghosts are the transaction's own, although no lock shows it. The undo needs them,
+        // while the updates need room and would reclaim them.
         for n in (0..KEYS).step_by(2) {
             txn.delete(&two, &n.to_be_bytes()).unwrap();
             txn.update(&two, &(n + 1).to_be_bytes(), &[7; 90]).unwrap();
