@@ -101,6 +101,9 @@ impl Drop for OperationPins<'_> {
     }
 }
 
+#[cfg(all(test, loom))]
+mod models;
+
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::sync::Arc;
