@@ -38,8 +38,8 @@ pub(crate) enum Wrong {
     Compiler(&'static str, String),
     /// A run does not end as in the original.
     Run(String),
-    /// The second rewrite changes the file.
-    Unstable,
+    /// The second rewrite changes the file, and gives this one.
+    Unstable(String),
 }
 
 impl Wrong {
@@ -58,7 +58,7 @@ impl fmt::Display for Wrong {
             Wrong::Tool(message) => write!(f, "the tool failed: {message}"),
             Wrong::Compiler(which, message) => write!(f, "{which} does not compile: {message}"),
             Wrong::Run(message) => write!(f, "it does something else:\n{message}"),
-            Wrong::Unstable => f.write_str("rewriting it again changes it"),
+            Wrong::Unstable(text) => write!(f, "rewriting it again changes it:\n{text}"),
         }
     }
 }
@@ -222,8 +222,8 @@ impl Oracle {
         let mut rewritten = self.rewrite(programs, &parts)?;
         rewritten.counts.add_splits(&made);
         let again = match self.without.is_empty() {
-            true => self.rewrite(programs, &rewritten.text)?.changed,
-            false => BTreeSet::new(),
+            true => self.rewrite(programs, &rewritten.text)?,
+            false => Rewritten::default(),
         };
         let folder = tempfile::tempdir().expect("a temporary folder");
         let main = harness::main_function(programs, seed);
@@ -241,8 +241,8 @@ impl Oracle {
             counted.rolled_back += before.iter().filter(|(_, run)| !run.committed()).count() as u64;
             if let Some(message) = difference(&before, &after) {
                 wrong.push((at, Wrong::Run(message)));
-            } else if again.contains(&one.name) {
-                wrong.push((at, Wrong::Unstable));
+            } else if again.changed.contains(&one.name) {
+                wrong.push((at, Wrong::Unstable(again.text.clone())));
             }
         }
         counts.add(&counted);
