@@ -43,6 +43,7 @@ use clearway_sync::{Counter, Mutex, MutexGuard, atomic::AtomicUsize};
 
 use crate::{PoolOptions, data_file::DataFile};
 use batch::PageBatch;
+pub(crate) use batch::panicked;
 pub(crate) use cleaner::CleanerHandle;
 use double_write::DoubleWrite;
 

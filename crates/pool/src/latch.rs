@@ -9,8 +9,9 @@
 //!
 //! | state          | meaning                   | left through                            |
 //! | -------------- | ------------------------- | --------------------------------------- |
-//! | absent, free   | nothing in memory         | `try_exclusive_absent`                  |
-//! | absent, excl   | being brought in          | `set_resident`, `release_absent`        |
+//! | absent, free   | nothing in memory         | `try_exclusive_absent`,                 |
+//! |                |                           | `try_exclusive_empty`                   |
+//! | absent, excl   | being read in             | `set_resident`, `release_absent`        |
 //! | resident, free | readable                  | `try_shared`, `try_exclusive`           |
 //! | resident, shar | sharers > 0               | `release_shared`                        |
 //! | resident, excl | one writer, or an evictor | `release_exclusive`, `release_unchanged`, |
@@ -23,7 +24,8 @@
 //!   `release_unchanged`, and never decreases: it survives eviction and reload. At 10⁷ releases a
 //!   second, 48 bits last for ten months, and a reader is misled only if it sleeps over exactly one
 //!   full wrap-around.
-//! - PAGE-LATCH-3. Residency changes only under the exclusive bit.
+//! - PAGE-LATCH-3. Residency changes only under the exclusive bit, or in the step that sets it. A
+//!   page that is absent and exclusive is being read in.
 //! - PAGE-LATCH-4. What a holder wrote is seen by the next holder: every release is `Release` and
 //!   every acquisition `Acquire` on the same word.
 //! - PAGE-LATCH-5. A reader that saw any byte written under the exclusive bit fails its validation:
@@ -90,6 +92,17 @@ pub(crate) enum LatchOutcome {
     Absent,
 }
 
+/// Whether a page is in memory, at one moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Residency {
+    /// It is, and may be latched.
+    Resident,
+    /// It is being read in.
+    Loading,
+    /// It is not.
+    Absent,
+}
+
 /// The state word.
 pub(crate) struct Latch(AtomicU64);
 
@@ -136,6 +149,16 @@ impl Latch {
     pub(crate) fn is_resident(&self) -> bool {
         // Relaxed: a hint only; no read depends on it.
         self.0.load(Ordering::Relaxed) & RESIDENT != 0
+    }
+
+    /// Returns the state of the page's residency.
+    pub(crate) fn residency(&self) -> Residency {
+        // Relaxed: the caller orders the load with a fence, and does not read the page.
+        match self.0.load(Ordering::Relaxed) & (EXCLUSIVE | RESIDENT) {
+            0 => Residency::Absent,
+            EXCLUSIVE => Residency::Loading,
+            _ => Residency::Resident,
+        }
     }
 
     /// Returns true if any thread holds the latch, shared or exclusively.
@@ -188,9 +211,26 @@ impl Latch {
         false
     }
 
+    /// Tries to take the latch of an absent page, which becomes resident, with zeros for contents.
+    pub(crate) fn try_exclusive_empty(&self) -> bool {
+        let mut word = self.0.load(Ordering::Relaxed);
+        while is_absent(word) {
+            match self.swap(word, word | EXCLUSIVE | RESIDENT) {
+                Ok(()) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
     #[inline]
     fn swap_to_exclusive(&self, word: u64) -> Result<(), u64> {
-        let next = word | EXCLUSIVE;
+        self.swap(word, word | EXCLUSIVE)
+    }
+
+    /// Replaces `word` by `next`, which has the exclusive bit.
+    #[inline]
+    fn swap(&self, word: u64, next: u64) -> Result<(), u64> {
         // Acquire pairs with the Release of the former holders' releases (PAGE-LATCH-4).
         self.0.compare_exchange_weak(word, next, Ordering::Acquire, Ordering::Relaxed)?;
         // Pairs with the Acquire fence of `is_unchanged` (PAGE-LATCH-5): data stores stay after the

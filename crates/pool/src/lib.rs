@@ -14,7 +14,8 @@
 //!                                                                  background cleaner
 //! ```
 //!
-//! Many pages at once come in through the disk's read queue ([`Pool::load`]).
+//! Many pages at once, and those that a task waits for, come in through the disk's read queue
+//! ([`Pool::load`], [`OperationPins::poll_take`]).
 //!
 //! Guarantees, each with a test in `tests/`:
 //!
@@ -34,6 +35,7 @@
 //! The pool depends on neither log nor tree: it uses the log through [`Wal`], and accesses only the
 //! first sixteen bytes of a page (checksum, page id, page LSN), described in `docs/page-format.md`.
 
+mod admission;
 mod clean;
 mod data_file;
 mod evict;
@@ -43,17 +45,20 @@ mod frames;
 mod header;
 mod latch;
 mod load;
+mod loader;
 mod miss;
 mod operation_pins;
 mod optimistic;
 mod options;
 mod page_bytes;
+mod page_waits;
 mod pool;
 mod region;
 mod resident;
 mod shared;
 mod slots;
 mod space;
+mod task_reads;
 mod wal;
 
 pub use clearway_disk::{ReadPriority, ReadQueueKind};

@@ -8,12 +8,14 @@
 //! ```
 //!
 //! A thread that wants a page which is being loaded waits for its latch, as it waits for a page
-//! that another thread reads in (`miss`); the release of the latch wakes it. Pages with adjacent
-//! ids are adjacent in the file and in memory, so a run of them is one request.
+//! that another thread reads in (`miss`); the release of the latch wakes it. A task waits for the
+//! completion (`page_waits`). Pages with adjacent ids are adjacent in the file and in memory, so a
+//! run of them is one request.
 //!
-//! A page that cannot be read, or is damaged, stays absent, and no error is reported here: the next
-//! thread that wants the page reads it again, and gets the error. If one page of a run cannot be
-//! read, the whole run stays absent.
+//! A page that cannot be read, or is damaged, stays absent. Tasks that wait for it get the error;
+//! to others no error is reported here: the next thread that wants the page reads it again, and
+//! gets the error. If one page of a run cannot be read, the whole run stays absent, and tasks that
+//! wait for one of its pages read that page alone.
 //!
 //! Invariants:
 //! - LOAD-1. The exclusive latch of a page that is being loaded belongs to the request. Until the
@@ -26,8 +28,8 @@
 //!   back. So a loading page becomes available or absent whatever other threads wait for.
 //! - LOAD-4. The loading thread waits (for room, for its requests) only while it holds no page's
 //!   latch itself: it takes the slot first, and what it has latched is submitted before it waits.
-//! - LOAD-5. One call has at most [`PAGES_IN_FLIGHT_MAX`] pages, and a quarter of the cache, in
-//!   loading state at a time.
+//! - LOAD-5. One call of [`Pool::load`] has at most [`PAGES_IN_FLIGHT_MAX`] pages, and a quarter of
+//!   the cache, in loading state at a time. So have all calls of [`Pool::load_ahead`] together.
 //!
 //! Memory order. The submitting thread acquires the latch; the queue passes the request, and the
 //! bytes that were read, to the thread that runs the completion (`clearway_disk::ReadQueue`); this
@@ -36,11 +38,11 @@
 
 use std::{mem, ptr::NonNull, sync::Arc};
 
-use clearway_base::{PAGE_SIZE, PageId, Result};
+use clearway_base::{Error, PAGE_SIZE, PageId, Result};
 use clearway_disk::{ReadPriority, ReadRequest};
-use clearway_sync::{Condvar, Mutex};
+use clearway_sync::{Condvar, Mutex, wake};
 
-use crate::{Pool, data_file};
+use crate::{Pool, data_file, frame::Frame, page_waits::WaitEnd};
 
 /// Pages of a request, 16 × 8 KiB = 128 KiB: what a device reads in about the time of one page.
 const RUN_PAGES_MAX: usize = 16;
@@ -50,16 +52,23 @@ const PAGES_IN_FLIGHT_MAX: usize = 64 * RUN_PAGES_MAX;
 /// Requests that are submitted together, with one system call where the kernel reads.
 const REQUESTS_TOGETHER: usize = 16;
 
-/// The pages of one call of [`Pool::load`] that are loading.
+/// The number of pages that are loading, for one call of [`Pool::load`] or for all of
+/// [`Pool::load_ahead`].
 #[derive(Default)]
-struct LoadingPages {
+pub(crate) struct LoadingPages {
     count: Mutex<usize>,
     fewer: Condvar,
 }
 
 impl LoadingPages {
-    fn add(&self, count: usize) {
-        *self.count.lock() += count;
+    /// Adds `count` pages unless there would be more than `most`.
+    fn try_add(&self, count: usize, most: usize) -> bool {
+        let mut loading = self.count.lock();
+        let fits = *loading + count <= most;
+        if fits {
+            *loading += count;
+        }
+        fits
     }
 
     fn remove(&self, count: usize) {
@@ -74,16 +83,15 @@ impl LoadingPages {
             self.fewer.wait(&mut count);
         }
     }
-
-    fn are_at_most(&self, most: usize) -> bool {
-        *self.count.lock() <= most
-    }
 }
 
-/// One call of [`Pool::load`].
+/// One call of [`Pool::load`] or [`Pool::load_ahead`].
 struct BulkLoad<'a> {
     pool: &'a Arc<Pool>,
     priority: ReadPriority,
+    /// True if the calling thread waits for room and for its pages; false if it leaves out those
+    /// for which there is no room at once.
+    waits: bool,
     loading: Arc<LoadingPages>,
     /// Bound on the pages in loading state (LOAD-5).
     pages_max: usize,
@@ -99,23 +107,15 @@ impl Pool {
     /// promised: a page can be absent afterwards, because it could not be read (a thread that
     /// wants it gets the error), because there was no room, or because it was evicted again.
     pub fn load(self: &Arc<Pool>, pages: &[PageId], priority: ReadPriority) {
-        let is_wanted = |page: &PageId| page.0 < self.page_count() && !self.try_resident(*page);
-        let mut absent: Vec<PageId> = pages.iter().copied().filter(is_wanted).collect();
-        absent.sort_unstable();
-        absent.dedup();
-        let mut load = BulkLoad {
-            pool: self,
-            priority,
-            loading: Arc::default(),
-            pages_max: PAGES_IN_FLIGHT_MAX.min(self.slots.capacity() / 4),
-            requests: Vec::new(),
-            slot: None,
-        };
-        let run_pages_max = RUN_PAGES_MAX.min(load.pages_max);
-        let runs = absent.chunk_by(|page, next| page.0 + 1 == next.0);
-        // Without room for one page there is none for the others.
-        let _ = runs.flat_map(|run| run.chunks(run_pages_max)).try_for_each(|run| load.begin(run));
-        load.finish();
+        BulkLoad::new(self, priority, true, Arc::default()).run(pages);
+    }
+
+    /// Has the absent ones of `pages` read, ahead of an operation that will need them, and waits
+    /// for none of them. Pages for which there is no room without writing others are left out, and
+    /// so are those beyond the end of the data file, and all beyond a number that is read ahead at
+    /// a time.
+    pub fn load_ahead(self: &Arc<Pool>, pages: &[PageId]) {
+        BulkLoad::new(self, ReadPriority::ReadAhead, false, self.loading_ahead.clone()).run(pages);
     }
 
     /// Pages that are worth reading ahead of one operation: a sixteenth of the cache, so that they
@@ -124,98 +124,163 @@ impl Pool {
         self.slots.capacity() / 16
     }
 
-    /// Ends the load of `count` pages from `first` on: `result` is what the queue has read. Called
-    /// by the completion, which owns the latches (LOAD-1).
-    fn loaded(&self, first: PageId, count: usize, result: Result<usize>) {
-        let mut read = result.ok();
-        for page in run(first, count) {
-            let frame = self.space.frame(page);
-            let is_valid = read.is_some_and(|read| {
-                // SAFETY: the request held the page exclusively, does not access it any more
-                // (READ-QUEUE-1), and leaves it to this thread (LOAD-1, PAGE-BYTES-3).
-                let bytes = unsafe { self.space.bytes(page).slice_mut() };
-                bytes[read.min(PAGE_SIZE)..].fill(0);
-                self.verify(page, bytes).is_ok()
-            });
-            if is_valid {
-                frame.touch();
-                frame.latch.set_resident();
-                frame.latch.release_exclusive();
-            } else {
-                self.leave_absent(page, frame, frame.slot());
-            }
-            read = read.map(|read| read.saturating_sub(PAGE_SIZE));
+    /// Latches an absent page that is to be read into a slot which the caller owns. Returns false
+    /// if it is not absent any more; the slot still belongs to the caller then.
+    pub(crate) fn latch_to_load(&self, page: PageId, frame: &Frame, slot: u32) -> bool {
+        if !frame.latch.try_exclusive_absent() {
+            return false;
         }
+        self.occupy(slot, page, frame);
+        self.counters.misses.add(1);
+        true
+    }
+
+    /// A request for adjacent pages that the caller has latched for it. `then` is called when they
+    /// have arrived or failed, and the request does not keep the pool any more.
+    pub(crate) fn request(
+        self: &Arc<Pool>,
+        first: PageId,
+        count: usize,
+        priority: ReadPriority,
+        then: impl FnOnce() + Send + 'static,
+    ) -> ReadRequest {
+        self.counters.reads.add(count as u64);
+        let pool = self.clone();
+        let completion = Box::new(move |result| {
+            pool.loaded(first, count, result);
+            drop(pool);
+            then();
+        });
+        let start = self.space.bytes(first).start();
+        let memory = NonNull::slice_from_raw_parts(start, count * PAGE_SIZE);
+        let (file, at) = (self.data.shared_file(), data_file::offset(first));
+        // SAFETY: the pages are adjacent in the mapping (POOL-SPACE-1), which lives until the
+        // completion drops the pool (LOAD-2), and their latches belong to the request (LOAD-1).
+        unsafe { ReadRequest::new(file, at, memory, priority, completion) }
+    }
+
+    /// Ends the load of `count` pages from `first` on: `result` is what the queue has read. Called
+    /// by the completion, which owns the latches (LOAD-1). Wakes tasks after it has released all
+    /// of them.
+    fn loaded(&self, first: PageId, count: usize, result: Result<usize>) {
+        let mut tasks = Vec::new();
+        for (index, page) in run(first, count).enumerate() {
+            let frame = self.space.frame(page);
+            let read = result.as_ref().map(|read| read.saturating_sub(index * PAGE_SIZE));
+            match read.map_err(Error::clone).and_then(|read| self.complete(page, read)) {
+                Ok(()) => {
+                    frame.touch();
+                    frame.latch.set_resident();
+                    tasks.extend(self.end_waits(page, frame));
+                    frame.latch.release_exclusive();
+                }
+                Err(error) => {
+                    self.leave_absent(page, frame, frame.slot());
+                    let is_known = count == 1 || result.is_ok();
+                    let end = if is_known { WaitEnd::Failed(error) } else { WaitEnd::Unknown };
+                    tasks.extend(self.page_waits.end(page, &end, || ()));
+                }
+            }
+        }
+        tasks.into_iter().for_each(wake);
+    }
+
+    /// Fills what lies beyond the end of the file, from byte `read` of a page on, and checks the
+    /// page. Called by the completion.
+    fn complete(&self, page: PageId, read: usize) -> Result<()> {
+        // SAFETY: the request held the page exclusively, does not access it any more
+        // (READ-QUEUE-1), and leaves it to this thread (LOAD-1, PAGE-BYTES-3).
+        let bytes = unsafe { self.space.bytes(page).slice_mut() };
+        bytes[read.min(PAGE_SIZE)..].fill(0);
+        self.verify(page, bytes)
     }
 }
 
 impl BulkLoad<'_> {
-    /// Makes requests for the pages of a run that are still absent.
-    ///
-    /// # Errors
-    /// Those of [`Pool::take_slot`].
-    fn begin(&mut self, run: &[PageId]) -> Result<()> {
-        if !self.loading.are_at_most(self.pages_max.saturating_sub(run.len())) {
+    fn new(
+        pool: &Arc<Pool>,
+        priority: ReadPriority,
+        waits: bool,
+        loading: Arc<LoadingPages>,
+    ) -> BulkLoad<'_> {
+        let pages_max = PAGES_IN_FLIGHT_MAX.min(pool.slots.capacity() / 4);
+        let requests = Vec::new();
+        BulkLoad { pool, priority, waits, loading, pages_max, requests, slot: None }
+    }
+
+    fn run(mut self, pages: &[PageId]) {
+        let pool = self.pool;
+        let is_wanted = |page: &PageId| page.0 < pool.page_count() && !pool.try_resident(*page);
+        let mut absent: Vec<PageId> = pages.iter().copied().filter(is_wanted).collect();
+        absent.sort_unstable();
+        absent.dedup();
+        let run_pages_max = RUN_PAGES_MAX.min(self.pages_max);
+        let mut runs = absent
+            .chunk_by(|page, next| page.0 + 1 == next.0)
+            .flat_map(|run| run.chunks(run_pages_max));
+        // Without room for one page there is none for the others.
+        let _ = runs.try_for_each(|run| self.begin(run));
+        self.finish();
+    }
+
+    /// Makes requests for the pages of a run that are still absent. `None`: there is no room, or
+    /// what prevents pages from being cleaned is left to a thread that needs one.
+    fn begin(&mut self, run: &[PageId]) -> Option<()> {
+        while !self.loading.try_add(run.len(), self.pages_max) {
+            if !self.waits {
+                return None;
+            }
             self.submit();
             self.loading.wait_for(self.pages_max.saturating_sub(run.len()));
         }
         let mut latched: Vec<PageId> = Vec::new();
-        for page in run {
+        let mut requested = 0;
+        let has_room = run.iter().try_for_each(|page| {
             if self.latch(*page, &mut latched)? {
                 latched.push(*page);
+                requested += 1;
             } else {
                 self.request(mem::take(&mut latched));
             }
-        }
+            Some(())
+        });
         self.request(latched);
+        self.loading.remove(run.len() - requested);
         if self.requests.len() >= REQUESTS_TOGETHER {
             self.submit();
         }
-        Ok(())
+        has_room
     }
 
-    /// Latches an absent page and gives it a slot. Returns false if it is not absent any more. What
-    /// was `latched` before becomes a request if this waits for room (LOAD-4).
-    fn latch(&mut self, page: PageId, latched: &mut Vec<PageId>) -> Result<bool> {
+    /// Latches an absent page and gives it a slot. Returns false if it is not absent any more, and
+    /// `None` if there is no room. What was `latched` before becomes a request if this waits for
+    /// room (LOAD-4).
+    fn latch(&mut self, page: PageId, latched: &mut Vec<PageId>) -> Option<bool> {
         let pool = self.pool;
-        let frame = pool.space.frame(page);
         let slot = match self.slot.take().or_else(|| pool.take_clean_slot()) {
             Some(slot) => slot,
+            None if !self.waits => return None,
             None => {
                 self.request(mem::take(latched));
                 self.submit();
-                pool.take_slot()?
+                pool.take_slot().ok()?
             }
         };
-        if !frame.latch.try_exclusive_absent() {
+        let is_latched = pool.latch_to_load(page, pool.space.frame(page), slot);
+        if !is_latched {
             self.slot = Some(slot);
-            return Ok(false);
         }
-        frame.set_slot(slot);
-        pool.slots.occupy(slot, page);
-        pool.counters.misses.add(1);
-        Ok(true)
+        Some(is_latched)
     }
 
     /// Makes one request for adjacent pages that this thread has latched.
     fn request(&mut self, pages: Vec<PageId>) {
         let (Some(first), count) = (pages.first().copied(), pages.len()) else { return };
-        self.loading.add(count);
-        self.pool.counters.reads.add(count as u64);
-        let (pool, loading) = (self.pool.clone(), self.loading.clone());
-        let completion = Box::new(move |result| {
-            pool.loaded(first, count, result);
-            // Before the loading thread goes on: it is to drop the pool, not the queue's thread.
-            drop(pool);
-            loading.remove(count);
-        });
-        let start = self.pool.space.bytes(first).start();
-        let memory = NonNull::slice_from_raw_parts(start, count * PAGE_SIZE);
-        let (file, at) = (self.pool.data.shared_file(), data_file::offset(first));
-        // SAFETY: the pages are adjacent in the mapping (POOL-SPACE-1), which lives until the
-        // completion drops the pool (LOAD-2), and their latches belong to the request (LOAD-1).
-        self.requests
-            .push(unsafe { ReadRequest::new(file, at, memory, self.priority, completion) });
+        let loading = self.loading.clone();
+        // After the request has dropped the pool, so that this thread and not that of the queue
+        // drops it last, if it waits.
+        let then = move || loading.remove(count);
+        self.requests.push(self.pool.request(first, count, self.priority, then));
     }
 
     fn submit(&mut self) {
@@ -229,7 +294,9 @@ impl BulkLoad<'_> {
         if let Some(slot) = self.slot {
             self.pool.slots.give_back(slot);
         }
-        self.loading.wait_for(0);
+        if self.waits {
+            self.loading.wait_for(0);
+        }
     }
 }
 

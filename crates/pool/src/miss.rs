@@ -1,69 +1,92 @@
 //! Misses: bringing a page into memory.
 //!
 //! The thread that takes the exclusive bit of an absent page reads the page in; other threads wait
-//! for the latch. The reading thread holds that latch during the read and during the eviction that
-//! makes room (`evict`), and no other resource of the pool. (Many pages at once are brought in
-//! through the read queue, whose request holds the latch: `load`.)
+//! for the latch, and tasks for the end of the read (`page_waits`). The reading thread holds that
+//! latch during the read and during the eviction that makes room (`evict`), and no other resource
+//! of the pool. (Many pages at once, and those that a task wants, are brought in through the read
+//! queue, whose request holds the latch: `load`, `task_reads`.)
+//!
+//! A page that is to be formatted is not read: it becomes resident in the step that latches it, so
+//! no task ever waits for it.
 //!
 //! A page that cannot be read, or whose bytes are damaged, stays absent: the caller gets the error,
 //! and the next caller tries again. Bytes with a valid checksum are damaged too if their page LSN
 //! is beyond the durable log: by the write-ahead rule (CLEANER-1) such a page is never written.
 
 use clearway_base::{PageId, Result};
+use clearway_sync::wake;
 
 use crate::{Pool, frame::Frame, header};
 
 impl Pool {
     /// Reads an absent page in. Returns true if the caller now holds its latch exclusively, and
-    /// false if another thread was faster.
+    /// false if another thread was faster, to bring the page in or to latch it then.
     #[cold]
     pub(crate) fn bring_in(&self, page: PageId, frame: &Frame) -> Result<bool> {
-        self.bring(page, frame, |pool| pool.read_in(page))
+        // One thread wins; the others return when the winner releases the latch.
+        if !frame.latch.try_exclusive_absent() {
+            return Ok(false);
+        }
+        self.counters.misses.add(1);
+        match self.read_in(page, frame) {
+            Ok(()) => Ok(self.arrived(page, frame)),
+            Err(error) => {
+                self.fail_waits(page, &error).into_iter().for_each(wake);
+                Err(error)
+            }
+        }
     }
 
-    /// Like [`Pool::bring_in`], with zeros instead of the contents on disk.
+    /// Brings an absent page in with zeros instead of the contents on disk. Returns true if the
+    /// caller now holds its latch exclusively, and false if another thread was faster.
     #[cold]
     pub(crate) fn bring_in_empty(&self, page: PageId, frame: &Frame) -> Result<bool> {
-        // Absent pages read as zeros (REGION-3).
-        self.bring(page, frame, |_| Ok(()))
+        let slot = self.take_slot()?;
+        Ok(self.bring_in_empty_to(page, frame, slot))
     }
 
     /// Like [`Pool::bring_in_empty`], into a slot that the caller owns and that is given back if
     /// another thread was faster.
     #[cold]
     pub(crate) fn bring_in_empty_to(&self, page: PageId, frame: &Frame, slot: u32) -> bool {
-        if !frame.latch.try_exclusive_absent() {
+        // Absent pages read as zeros (REGION-3).
+        if !frame.latch.try_exclusive_empty() {
             self.slots.give_back(slot);
             return false;
         }
         self.counters.misses.add(1);
-        frame.set_slot(slot);
-        self.slots.occupy(slot, page);
+        self.occupy(slot, page, frame);
         debug_assert!(frame.is_evictable(), "an absent page is clean and unpinned (FRAME-4)");
-        frame.latch.set_resident();
         true
     }
 
-    fn bring(
-        &self,
-        page: PageId,
-        frame: &Frame,
-        fill: impl FnOnce(&Pool) -> Result<()>,
-    ) -> Result<bool> {
-        // One thread wins; the others return when the winner releases the latch.
-        if !frame.latch.try_exclusive_absent() {
-            return Ok(false);
-        }
-        self.counters.misses.add(1);
+    /// Reads a page in that the caller has latched. If that fails, the page is absent and released.
+    fn read_in(&self, page: PageId, frame: &Frame) -> Result<()> {
         let slot = self.take_slot().inspect_err(|_| frame.latch.release_absent())?;
+        self.occupy(slot, page, frame);
+        self.read(page).inspect_err(|_| self.leave_absent(page, frame, slot))
+    }
+
+    /// Puts a page that the caller has latched into a slot that it owns.
+    pub(crate) fn occupy(&self, slot: u32, page: PageId, frame: &Frame) {
         // Set the slot first: the clock skips latched pages, so no thread takes it away
         // (POOL-SLOTS-1).
         frame.set_slot(slot);
         self.slots.occupy(slot, page);
-        fill(self).inspect_err(|_| self.leave_absent(page, frame, slot))?;
+    }
+
+    /// Makes a page resident that the caller has read in. Tasks that wait for it are woken without
+    /// its latch. Returns true if the caller still holds it, or has it again.
+    fn arrived(&self, page: PageId, frame: &Frame) -> bool {
         debug_assert!(frame.is_evictable(), "an absent page is clean and unpinned (FRAME-4)");
         frame.latch.set_resident();
-        Ok(true)
+        let tasks = self.end_waits(page, frame);
+        if tasks.is_empty() {
+            return true;
+        }
+        frame.latch.release_exclusive();
+        tasks.into_iter().for_each(wake);
+        frame.latch.try_exclusive()
     }
 
     /// Releases the latch of a page that could not be brought into its slot. The release wakes the
@@ -76,7 +99,7 @@ impl Pool {
         frame.latch.release_absent();
     }
 
-    fn read_in(&self, page: PageId) -> Result<()> {
+    fn read(&self, page: PageId) -> Result<()> {
         self.counters.reads.add(1);
         // SAFETY: the caller holds the page exclusively and has no other slice of it
         // (PAGE-BYTES-3).

@@ -2,23 +2,37 @@
 //! a lock or for log space.
 //!
 //! An operation that returns an absent page as a need, and goes on when the page is there, must not
-//! lose the page meanwhile.
+//! lose the page meanwhile. The driver of the operation takes the page: a driver that blocks its
+//! thread with [`OperationPins::take`], one that is a task with [`OperationPins::poll_take`]. Both
+//! may be used for the same operation.
 //!
 //! Invariants:
-//! - PINS-1. An operation keeps at most [`PINS_MAX`] pins, those of the pages that it needed last.
+//! - PINS-1. An operation keeps at most [`PINS_MAX`] pins, those of the pages that it needed last,
+//!   the page that it waits for included.
 //! - PINS-2. All operations together keep at most a quarter of the cache; if the cache is so small
 //!   that not even one operation's pins fit in that, one operation at a time keeps pins. Operations
-//!   that may not keep pins yet wait in [`PinnedOperations`], without a pin. So there are always
+//!   that may not keep pins yet wait in a queue (`admission`), without a pin. So there are always
 //!   pages to evict for those that read.
 //! - PINS-3. An operation that keeps pins waits only for disk, log and page latches. No holder of a
 //!   page latch waits for PINS-2, since that wait comes between two steps. The driver drops the
 //!   pins before it waits for a lock or for log space. So those that wait for PINS-2 go on at some
-//!   time, whatever locks they hold.
+//!   time, whatever locks they hold, if every task that is woken is polled or dropped.
+//! - PINS-4. What an operation has (pins, its admission or place in the queue, its wait for a page)
+//!   is given back by `clear` and by the drop, in whatever state it is.
+
+use std::{
+    mem,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
 
 use clearway_base::{Error, PageId, Result};
-use clearway_sync::{Condvar, Mutex};
 
-use crate::{Pin, Pool};
+use crate::{
+    Pool,
+    admission::Admission,
+    page_waits::{PageWait, WaitEnd},
+};
 
 /// More than the pages that one step uses: three nodes, a space-map page and a new page.
 const PINS_MAX: usize = 6;
@@ -29,50 +43,35 @@ const VISITS_MAX: u64 = 256;
 /// See PINS-2.
 const SHARE_OF_CACHE: usize = 4;
 
-/// The number of operations that keep pins.
-pub(crate) struct PinnedOperations {
-    count: Mutex<usize>,
-    max: usize,
-    /// An operation has dropped its pins.
-    ended: Condvar,
+/// The number of operations that may keep pins in a cache of `capacity` pages (PINS-2).
+pub(crate) fn operations_max(capacity: usize) -> usize {
+    (capacity / SHARE_OF_CACHE / PINS_MAX).max(1)
 }
 
-impl PinnedOperations {
-    /// For a cache of `capacity` pages.
-    pub(crate) fn new(capacity: usize) -> PinnedOperations {
-        let max = (capacity / SHARE_OF_CACHE / PINS_MAX).max(1);
-        PinnedOperations { count: Mutex::new(0), max, ended: Condvar::new() }
-    }
-
-    fn enter(&self) {
-        let mut count = self.count.lock();
-        while *count == self.max {
-            self.ended.wait(&mut count);
-        }
-        *count += 1;
-    }
-
-    fn leave(&self) {
-        *self.count.lock() -= 1;
-        self.ended.notify_one();
-    }
-}
-
-/// The pins of one operation. Dropped before the operation waits for a lock or for log space.
-pub struct OperationPins<'p> {
-    pool: &'p Pool,
-    /// The page needed last is the last one.
-    pins: Vec<Pin<'p>>,
+/// The pins of one operation. Cleared before the operation waits for a lock or for log space.
+pub struct OperationPins {
+    pool: Arc<Pool>,
+    admission: Admission,
+    /// Pages that are pinned for this operation; the one needed last is the last.
+    pins: Vec<PageId>,
+    /// The wait for the page that a task takes.
+    wait: Option<PageWait>,
     /// The number of pages that the operation has needed.
     taken: u64,
 }
 
-impl<'p> OperationPins<'p> {
-    /// Waits until the operation may keep pins (PINS-2).
+impl OperationPins {
+    /// No pins yet; waits for nothing. The first page that is taken admits the operation (PINS-2).
     #[cold]
-    pub fn new(pool: &'p Pool) -> OperationPins<'p> {
-        pool.pinned_operations.enter();
-        OperationPins { pool, pins: Vec::with_capacity(PINS_MAX), taken: 0 }
+    pub fn new(pool: &Arc<Pool>) -> OperationPins {
+        let (pool, admission) = (pool.clone(), Admission::Outside);
+        OperationPins { pool, admission, pins: Vec::new(), wait: None, taken: 0 }
+    }
+
+    /// Waits until the operation may keep pins (PINS-2). [`OperationPins::take`] does it, too.
+    #[cold]
+    pub fn admit(&mut self) {
+        self.pool.pinned_operations.enter(&mut self.admission);
     }
 
     /// Reads a page in if it is absent, and keeps it in memory.
@@ -81,95 +80,102 @@ impl<'p> OperationPins<'p> {
     /// As for [`Pool::pin`]; `CorruptPage` after more pages than any path through sound pages has.
     #[cold]
     pub fn take(&mut self, page: PageId) -> Result<()> {
+        self.admit();
+        self.cancel_wait();
+        self.begin_take(page)?;
+        self.pool.pin(page)?.leave();
+        self.pins.push(page);
+        Ok(())
+    }
+
+    /// As [`OperationPins::take`], for a task: does not block its thread, page latches apart, which
+    /// no holder keeps across I/O. (If the pool has no background threads, it may write pages to
+    /// make room; and a disk without waits is read at once.)
+    ///
+    /// `Pending`: the waker of `cx` is called when it is worth polling again. Poll again with the
+    /// same page; a poll with another one gives up the first.
+    ///
+    /// # Errors
+    /// As for [`OperationPins::take`], also if the read was begun for another operation;
+    /// [`Error::Closed`] if it would have to wait after [`Pool::close`]. A later call reads again.
+    #[cold]
+    pub fn poll_take(&mut self, page: PageId, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        ready!(self.poll_admit(cx))?;
+        if self.wait.as_ref().is_some_and(|wait| wait.page != page) {
+            self.cancel_wait();
+        }
+        loop {
+            if self.wait.is_none() {
+                self.begin_take(page)?;
+                self.wait = self.pool.pin_or_wait(page, cx.waker())?;
+            }
+            let Some(wait) = &self.wait else { break };
+            let end = ready!(self.pool.page_waits.poll(wait, cx.waker()));
+            self.wait = None;
+            match end {
+                WaitEnd::Arrived => break,
+                WaitEnd::Failed(error) => return Poll::Ready(Err(error)),
+                // Read the page alone.
+                WaitEnd::Unknown => {}
+            }
+        }
+        self.pins.push(page);
+        Poll::Ready(Ok(()))
+    }
+
+    /// Gives all pins and the admission back: before a wait for a lock or log space (PINS-3). The
+    /// count of pages that the operation has taken stays.
+    pub fn clear(&mut self) {
+        self.cancel_wait();
+        mem::take(&mut self.pins).into_iter().for_each(|page| self.unpin(page));
+        self.pool.pinned_operations.leave(&mut self.admission);
+    }
+
+    fn poll_admit(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let operations = &self.pool.pinned_operations;
+        if operations.poll(&mut self.admission, cx.waker()).is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        if operations.is_closed() {
+            operations.leave(&mut self.admission);
+            return Poll::Ready(Err(Error::Closed));
+        }
+        Poll::Pending
+    }
+
+    /// Counts the page, and makes room for its pin (PINS-1).
+    fn begin_take(&mut self, page: PageId) -> Result<()> {
         self.taken += 1;
         if self.taken > TAKEN_BASE + VISITS_MAX * u64::from(self.pool.page_count()) {
             let detail = "an operation comes back to this page again and again".into();
             return Err(Error::CorruptPage { page, detail });
         }
         if self.pins.len() == PINS_MAX {
-            self.pins.remove(0);
+            let oldest = self.pins.remove(0);
+            self.unpin(oldest);
         }
-        self.pins.push(self.pool.pin(page)?);
         Ok(())
     }
-}
 
-impl Drop for OperationPins<'_> {
-    fn drop(&mut self) {
-        self.pins.clear();
-        self.pool.pinned_operations.leave();
+    fn cancel_wait(&mut self) {
+        let Some(wait) = self.wait.take() else { return };
+        let page = wait.page;
+        if let Some(WaitEnd::Arrived) = self.pool.page_waits.cancel(wait) {
+            // The pin that belonged to the wait (PAGE-WAITS-2).
+            self.unpin(page);
+        }
+    }
+
+    fn unpin(&self, page: PageId) {
+        self.pool.space.frame(page).unpin();
     }
 }
 
-#[cfg(all(test, loom))]
-mod models;
+impl Drop for OperationPins {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
 
 #[cfg(all(test, not(any(loom, shuttle))))]
-mod tests {
-    use std::sync::Arc;
-
-    use clearway_base::{Lsn, PAGE_SIZE};
-    use clearway_disk::MemoryDisk;
-
-    use super::*;
-    use crate::{PoolOptions, Wal};
-
-    struct NoLog;
-
-    impl Wal for NoLog {
-        fn durable(&self) -> Lsn {
-            Lsn(1)
-        }
-
-        fn make_durable(&self, _: Lsn) -> Result<()> {
-            Ok(())
-        }
-
-        fn end(&self) -> Lsn {
-            Lsn(1)
-        }
-    }
-
-    fn small_pool() -> Arc<Pool> {
-        let options = PoolOptions {
-            cache_bytes: 64 * PAGE_SIZE as u64,
-            background_cleaner: false,
-            ..PoolOptions::default()
-        };
-        Pool::open(&MemoryDisk::new(), Arc::new(NoLog), options).unwrap()
-    }
-
-    #[test]
-    fn operation_keeps_the_pages_that_it_needed_last() {
-        let pool = small_pool();
-        let mut pins = OperationPins::new(&pool);
-        (1..=10).for_each(|page| pins.take(PageId(page)).unwrap());
-        assert_eq!(pool.held_pages(), PINS_MAX);
-        assert!((5..=10).all(|page| pool.space.frame(PageId(page)).is_pinned()));
-        drop(pins);
-        assert_eq!(pool.held_pages(), 0);
-    }
-
-    #[test]
-    fn operations_wait_for_each_other_rather_than_fill_the_cache() {
-        let pool = small_pool();
-        let most = Mutex::new(0);
-        std::thread::scope(|scope| {
-            for first in 0..16 {
-                let (pool, most) = (&pool, &most);
-                scope.spawn(move || {
-                    for _ in 0..200 {
-                        let mut pins = OperationPins::new(pool);
-                        (0..10).for_each(|n| pins.take(PageId(1 + 10 * first + n)).unwrap());
-                        let mut most = most.lock();
-                        *most = pool.held_pages().max(*most);
-                    }
-                });
-            }
-        });
-        let most = *most.lock();
-        assert!((PINS_MAX..=64 / SHARE_OF_CACHE).contains(&most), "{most}");
-        assert_eq!(pool.held_pages(), 0);
-        assert_eq!(*pool.pinned_operations.count.lock(), 0);
-    }
-}
+mod tests;

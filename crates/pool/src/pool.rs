@@ -5,6 +5,7 @@
 //! | where is a page, where is its frame?  | `space`, `region`  |
 //! | which threads may access it now?      | `latch`, guards    |
 //! | is it in memory, and if not?          | `miss`, `load`     |
+//! | how does a task wait for it?          | `task_reads`       |
 //! | which page is evicted for another?    | `evict`, `slots`   |
 //! | how do changes reach the disk?        | `clean`            |
 //!
@@ -27,14 +28,18 @@ use clearway_sync::{
 
 use crate::{
     Pin, PoolOptions, PoolStats, Wal,
+    admission::PinnedOperations,
     clean::{CleanerHandle, PageCleaner},
     data_file::DataFile,
     exclusive::ExclusivePage,
     frame::Frame,
     header,
     latch::{LatchOutcome, Seen},
-    operation_pins::PinnedOperations,
+    load::LoadingPages,
+    loader::Loader,
+    operation_pins::operations_max,
     optimistic::OptimisticPage,
+    page_waits::PageWaits,
     shared::SharedPage,
     slots::Slots,
     space::PageSpace,
@@ -64,6 +69,11 @@ pub struct Pool {
     pub(crate) cleaning: PageCleaner,
     pub(crate) counters: Counters,
     pub(crate) pinned_operations: PinnedOperations,
+    /// Tasks that wait for pages.
+    pub(crate) page_waits: PageWaits,
+    pub(crate) loader: Loader,
+    /// The pages of all calls of `load_ahead`.
+    pub(crate) loading_ahead: Arc<LoadingPages>,
     /// Upper bound on the recovery LSNs of pages that become dirty while redo runs, `u64::MAX`
     /// otherwise; see `set_redo_position`.
     redo_position: AtomicU64,
@@ -95,7 +105,10 @@ impl Pool {
             wal,
             cleaning,
             counters,
-            pinned_operations: PinnedOperations::new(options.capacity_pages()),
+            pinned_operations: PinnedOperations::new(operations_max(options.capacity_pages())),
+            page_waits: PageWaits::default(),
+            loader: Loader::new(options.background_cleaner),
+            loading_ahead: Arc::default(),
             redo_position: AtomicU64::new(u64::MAX),
             failure: OnceLock::new(),
         });
@@ -329,8 +342,9 @@ impl Pool {
         }
     }
 
-    /// Cleans all pages, stops the background cleaner, and waits for reads that are in flight
-    /// (LOAD-2). The pool remains usable without the cleaner.
+    /// Cleans all pages, stops the background threads, and waits for reads that are in flight
+    /// (LOAD-2). Tasks that wait for pages, or to be admitted, fail with [`Error::Closed`], now and
+    /// later (PAGE-WAITS-4). For threads the pool remains usable, without the cleaner.
     ///
     /// # Errors
     /// As for [`Pool::clean_all`]: nothing is written if the log has failed. The cleaner is stopped
@@ -338,7 +352,12 @@ impl Pool {
     pub fn close(&self) -> Result<()> {
         let cleaned = self.clean_all();
         self.cleaning.handle.stop();
+        self.page_waits.refuse();
+        // It submits reads, so it ends before the wait for them.
+        self.loader.stop();
         self.reads.wait_idle();
+        self.page_waits.fail_all();
+        self.pinned_operations.close();
         cleaned
     }
 
@@ -388,6 +407,7 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.cleaning.handle.stop();
+        self.loader.stop();
     }
 }
 

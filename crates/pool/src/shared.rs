@@ -9,7 +9,7 @@
 //! of an operation to the next: no thread that wants the page waits for it. But the page occupies a
 //! place in the cache, so the number of operations that keep pins is limited (`operation_pins`).
 
-use std::{fmt, ops::Deref};
+use std::{fmt, mem, ops::Deref};
 
 use clearway_base::{Lsn, PageId};
 
@@ -83,6 +83,11 @@ impl Pin<'_> {
     /// The page's id.
     pub fn id(&self) -> PageId {
         self.page
+    }
+
+    /// Leaves the pin to the caller, who gives it back with `Frame::unpin`.
+    pub(crate) fn leave(self) {
+        mem::forget(self);
     }
 }
 

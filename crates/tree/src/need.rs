@@ -151,11 +151,11 @@ fn inside<T>(run: impl FnOnce() -> Step<T>) -> Step<T> {
 
 /// Meets a need by waiting.
 #[cold]
-fn meet<'p, E: Wait>(
-    pool: &'p Arc<Pool>,
+fn meet<E: Wait>(
+    pool: &Arc<Pool>,
     env: &mut E,
     stop: Incomplete,
-    pins: &mut Option<OperationPins<'p>>,
+    pins: &mut Option<OperationPins>,
 ) -> Result<()> {
     let need = stop.need()?;
     if matches!(need, Need::Lock { .. } | Need::LogSpace(_)) {
@@ -168,6 +168,7 @@ fn meet<'p, E: Wait>(
         Need::Page(page) => pins.get_or_insert_with(|| OperationPins::new(pool)).take(page),
         Need::Pages(pages) => {
             let pins = pins.get_or_insert_with(|| OperationPins::new(pool));
+            pins.admit();
             pool.load(&pages, ReadPriority::Foreground);
             pages.first().map_or(Ok(()), |page| pins.take(*page))
         }

@@ -278,7 +278,7 @@ fn writer_builder() -> thread::Builder {
 
 /// Returns the error for a panic during `what`.
 #[cold]
-pub(super) fn panicked(what: &str) -> Error {
+pub(crate) fn panicked(what: &str) -> Error {
     Error::Panicked { message: format!("a thread that was {what}") }
 }
 

@@ -1,0 +1,141 @@
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    task::Wake,
+};
+
+use super::*;
+
+#[derive(Default)]
+struct Woken(AtomicU32);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// An operation with its place and its waker.
+#[derive(Default)]
+struct Operation {
+    place: Admission,
+    woken: Arc<Woken>,
+}
+
+impl Operation {
+    fn poll(&mut self, operations: &PinnedOperations) -> bool {
+        let waker = Waker::from(self.woken.clone());
+        operations.poll(&mut self.place, &waker).is_ready()
+    }
+
+    fn woken(&self) -> u32 {
+        self.woken.0.load(Ordering::SeqCst)
+    }
+}
+
+/// One operation is admitted, the others are in the queue in their order.
+fn queue_of(count: usize) -> (PinnedOperations, Vec<Operation>) {
+    let operations = PinnedOperations::new(1);
+    let mut queue: Vec<Operation> = Vec::new();
+    queue.resize_with(count, Operation::default);
+    for (index, operation) in queue.iter_mut().enumerate() {
+        assert_eq!(operation.poll(&operations), index == 0);
+    }
+    (operations, queue)
+}
+
+#[test]
+fn operations_are_admitted_in_the_order_in_which_they_came() {
+    let (operations, mut queue) = queue_of(4);
+    for first in 0..3 {
+        operations.leave(&mut queue[first].place);
+        let woken: Vec<u32> = queue.iter().map(Operation::woken).collect();
+        assert_eq!(woken.iter().sum::<u32>(), first as u32 + 1);
+        assert_eq!(woken[first + 1], 1);
+        assert!(queue[first + 1..].iter_mut().all(|other| {
+            let is_next = other.woken() == 1;
+            other.poll(&operations) == is_next
+        }));
+        // One that comes later does not overtake.
+        assert!(first == 2 || !Operation::default().poll_and_leave(&operations));
+    }
+    operations.leave(&mut queue[3].place);
+    assert_eq!(operations.counts(), (0, 0));
+}
+
+impl Operation {
+    fn poll_and_leave(mut self, operations: &PinnedOperations) -> bool {
+        let is_admitted = self.poll(operations);
+        operations.leave(&mut self.place);
+        is_admitted
+    }
+}
+
+#[test]
+fn operation_that_leaves_the_queue_is_not_admitted() {
+    let (operations, mut queue) = queue_of(3);
+    operations.leave(&mut queue[1].place);
+    operations.leave(&mut queue[0].place);
+    assert_eq!((queue[1].woken(), queue[2].woken()), (0, 1));
+    assert!(queue[2].poll(&operations));
+    assert_eq!(operations.counts(), (1, 0));
+}
+
+#[test]
+fn operation_that_leaves_without_its_admission_passes_it_on() {
+    let (operations, mut queue) = queue_of(3);
+    operations.leave(&mut queue[0].place);
+    assert_eq!((queue[1].woken(), queue[2].woken()), (1, 0));
+    operations.leave(&mut queue[1].place);
+    assert_eq!(queue[2].woken(), 1);
+    assert!(queue[2].poll(&operations));
+    operations.leave(&mut queue[2].place);
+    assert_eq!(operations.counts(), (0, 0));
+}
+
+#[test]
+fn last_waker_is_the_one_that_is_called() {
+    let (operations, mut queue) = queue_of(2);
+    let former = std::mem::take(&mut queue[1].woken);
+    assert!(!queue[1].poll(&operations));
+    operations.leave(&mut queue[0].place);
+    assert_eq!((former.0.load(Ordering::SeqCst), queue[1].woken()), (0, 1));
+}
+
+/// Threads and tasks wait in one queue.
+#[test]
+fn thread_and_task_are_admitted_in_turn() {
+    let (operations, mut queue) = queue_of(2);
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let mut place = Admission::Outside;
+            operations.enter(&mut place);
+            operations.leave(&mut place);
+        });
+        while operations.counts().1 < 2 {
+            std::thread::yield_now();
+        }
+        let mut last = Operation::default();
+        assert!(!last.poll(&operations));
+        operations.leave(&mut queue[0].place);
+        assert!(queue[1].poll(&operations) && !last.poll(&operations));
+        assert!(!thread.is_finished());
+        operations.leave(&mut queue[1].place);
+        thread.join().unwrap();
+        assert!(last.woken() == 1 && last.poll(&operations));
+        operations.leave(&mut last.place);
+    });
+    assert_eq!(operations.counts(), (0, 0));
+}
+
+#[test]
+fn close_wakes_all_and_admits_none() {
+    let (operations, mut queue) = queue_of(3);
+    operations.close();
+    assert!(queue[1..].iter().all(|operation| operation.woken() == 1));
+    assert!(operations.is_closed() && !queue[1].poll(&operations));
+    queue.iter_mut().for_each(|operation| operations.leave(&mut operation.place));
+    assert_eq!(operations.counts(), (0, 0));
+}

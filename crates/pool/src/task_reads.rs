@@ -1,0 +1,110 @@
+//! Pages that tasks wait for: a read of one page through the read queue, without a thread that
+//! waits for it.
+//!
+//! ```text
+//!   Pool::pin_or_wait ── resident ──► pinned
+//!        │ waker registered
+//!        ▼
+//!   serve_waits ── being read in ──► its read-in ends the wait
+//!        │  └───── resident since ─► the waits for the page end here
+//!        │ a slot, the latch
+//!        ├───────► request ──► read queue ── completion (`load`) ends the waits
+//!        └ no clean slot ──► loader: makes room, and serves the waits
+//! ```
+//!
+//! A request does not belong to the task that has caused it (LOAD-1): a task that is dropped leaves
+//! it alone. If all of them are, the page arrives, and stays in memory without a pin.
+
+use std::{sync::Arc, task::Waker};
+
+use clearway_base::{Error, PageId, Result};
+use clearway_disk::ReadPriority;
+use clearway_sync::wake;
+
+use crate::{
+    Pool,
+    frame::Frame,
+    latch::Residency,
+    page_waits::{PageWait, WaitEnd},
+};
+
+/// Takes a slot for a page that is to be read. `None`: there is none without I/O.
+type TakeSlot = fn(&Pool) -> Result<Option<u32>>;
+
+impl Pool {
+    /// Pins a page if it is in memory, otherwise has it read in and begins a wait. Blocks at most
+    /// for its latch.
+    ///
+    /// # Errors
+    /// [`Error::CorruptPage`] for an id beyond the address space; [`Error::Closed`].
+    pub(crate) fn pin_or_wait(
+        self: &Arc<Pool>,
+        page: PageId,
+        waker: &Waker,
+    ) -> Result<Option<PageWait>> {
+        self.space.page(page)?;
+        if let Ok(pin) = self.pin_if_resident(page) {
+            pin.leave();
+            return Ok(None);
+        }
+        let wait = self.page_waits.register(page, waker)?;
+        match self.serve_waits(page, |pool| Ok(pool.take_clean_slot())) {
+            Ok(true) => {}
+            Ok(false) if self.loader.request(self, page) => {}
+            _ => self.serve_waits_in_need(page),
+        }
+        Ok(Some(wait))
+    }
+
+    /// As `serve_waits`; makes room if there is none. The waits fail if that fails.
+    pub(crate) fn serve_waits_in_need(self: &Arc<Pool>, page: PageId) {
+        if let Err(error) = self.serve_waits(page, |pool| pool.take_slot().map(Some)) {
+            self.fail_waits(page, &error).into_iter().for_each(wake);
+        }
+    }
+
+    /// Sees to it that the waits for a page end (PAGE-WAITS-1). Returns false if there is no slot
+    /// to read the page into.
+    ///
+    /// # Errors
+    /// Those of `take_slot`.
+    fn serve_waits(self: &Arc<Pool>, page: PageId, take_slot: TakeSlot) -> Result<bool> {
+        let frame = self.space.frame(page);
+        loop {
+            match self.page_waits.residency(&frame.latch) {
+                Residency::Loading => return Ok(true),
+                Residency::Resident => {
+                    if let Ok(shared) = self.shared_if_resident(page) {
+                        let tasks = self.end_waits(page, frame);
+                        drop(shared);
+                        tasks.into_iter().for_each(wake);
+                        return Ok(true);
+                    }
+                }
+                Residency::Absent => {
+                    let Some(slot) = take_slot(self)? else { return Ok(false) };
+                    if self.latch_to_load(page, frame, slot) {
+                        let request = self.request(page, 1, ReadPriority::Foreground, || ());
+                        self.reads.submit(vec![request]);
+                        return Ok(true);
+                    }
+                    self.slots.give_back(slot);
+                }
+            }
+        }
+    }
+
+    /// Ends the waits for a page that is resident and that the caller has latched. Returns the
+    /// wakers to call without the latch.
+    #[must_use]
+    pub(crate) fn end_waits(&self, page: PageId, frame: &Frame) -> Vec<Waker> {
+        self.page_waits.end(page, &WaitEnd::Arrived, || frame.pin())
+    }
+
+    /// Ends the waits for a page that could not be read, and that was released as absent. Returns
+    /// the wakers to call without any latch.
+    #[must_use]
+    pub(crate) fn fail_waits(&self, page: PageId, error: &Error) -> Vec<Waker> {
+        self.page_waits.end(page, &WaitEnd::Failed(error.clone()), || ())
+    }
+}
