@@ -108,3 +108,6 @@ impl Pool {
         self.page_waits.end(page, &WaitEnd::Failed(error.clone()), || ())
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;
