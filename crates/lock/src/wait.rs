@@ -117,7 +117,9 @@ impl LockTable {
     /// Requests a lock like [`acquire`](Self::acquire), but registers a waker instead of blocking.
     ///
     /// `Pending` means that the request is queued. Poll again with the same arguments when woken,
-    /// or [`cancel`](Self::cancel); the caller handles time limits.
+    /// or [`cancel`](Self::cancel). The caller handles time limits: it polls again when a
+    /// [check](Self::next_check) is due, and ends the wait with [`time_out`](Self::time_out) at its
+    /// [limit](Self::time_limit).
     pub fn poll_acquire(
         &self,
         owner: &mut LockOwner,
@@ -141,6 +143,29 @@ impl LockTable {
         if owner.pending.is_some() {
             self.withdraw(owner, true);
         }
+    }
+
+    /// Returns the time after which a wait with this limit ends; `None` if it has no limit.
+    pub fn time_limit(&self, limit: WaitLimit) -> Option<Duration> {
+        match limit {
+            WaitLimit::Forever => None,
+            WaitLimit::For(limit) => Some(limit),
+            WaitLimit::NoWait => Some(Duration::ZERO),
+            WaitLimit::Default => self.shared.options.wait_limit,
+        }
+    }
+
+    /// Ends a polled wait whose `limit` is over. If the request was granted in the meantime, the
+    /// lock is kept (LOCK-WAIT-4).
+    ///
+    /// # Errors
+    /// [`Error::LockTimeout`].
+    pub fn time_out(&self, owner: &mut LockOwner, limit: Duration) -> Result<()> {
+        if owner.pending.is_some() {
+            self.give_up(owner, Some(limit))?;
+            self.pick_up(owner);
+        }
+        Ok(())
     }
 
     /// Requests a lock. Returns true if it is granted; otherwise the request waits (LOCK-WAIT-1).
@@ -191,12 +216,7 @@ impl LockTable {
     /// Blocks until the pending request is granted or withdrawn.
     #[cold]
     pub(crate) fn block(&self, owner: &mut LockOwner, limit: WaitLimit) -> Result<()> {
-        let limit = match limit {
-            WaitLimit::Forever => None,
-            WaitLimit::For(limit) => Some(limit),
-            WaitLimit::NoWait => Some(Duration::ZERO),
-            WaitLimit::Default => self.shared.options.wait_limit,
-        };
+        let limit = self.time_limit(limit);
         self.slot(owner).mark_blocking_wait();
         let deadline = Deadline::new(owner, limit);
         match self.spin_a_while(owner, deadline)? {
@@ -226,7 +246,7 @@ impl LockTable {
             let slot = self.slot(owner);
             let left = deadline.left();
             if left == Some(Duration::ZERO) {
-                return self.give_up(owner, deadline);
+                return self.give_up(owner, deadline.limit);
             }
             let next_check = self.next_check(owner);
             match left.into_iter().chain(next_check).min() {
@@ -242,12 +262,12 @@ impl LockTable {
         }
     }
 
-    fn give_up(&self, owner: &mut LockOwner, deadline: Deadline) -> Result<()> {
+    fn give_up(&self, owner: &mut LockOwner, limit: Option<Duration>) -> Result<()> {
         if self.withdraw(owner, false) == Withdrawal::Granted {
             return Ok(());
         }
         self.slot(owner).counters.timeouts.add(1);
-        let waited_us = deadline.limit.unwrap_or_default().as_micros() as u64;
+        let waited_us = limit.unwrap_or_default().as_micros() as u64;
         Err(Error::LockTimeout { waited_us, conflict: None })
     }
 

@@ -201,13 +201,27 @@ impl Cursor {
     /// # Errors
     /// Those of `next`.
     pub fn advance<C: Locks + Upkeep + Wait>(&mut self, tree: &Tree, ctx: &mut C) -> Result<bool> {
-        // An earlier call may have failed in the middle of a chain.
-        self.chain = None;
+        self.begin_advance();
         let mut waited = LockWaitState::default();
-        drive(&tree.pool, ctx, |ctx| {
-            self.step(tree, ctx, &mut waited)
-                .map_err(|incomplete| self.read_ahead(tree, incomplete))
-        })
+        drive(&tree.pool, ctx, |ctx| self.advance_step(tree, ctx, &mut waited))
+    }
+
+    /// Begins an advance: an earlier one may have failed, or been dropped, in the middle of a
+    /// chain.
+    #[inline]
+    pub(crate) fn begin_advance(&mut self) {
+        self.chain = None;
+    }
+
+    /// Runs a step of an advance.
+    #[inline]
+    pub(crate) fn advance_step<C: Locks + Upkeep>(
+        &mut self,
+        tree: &Tree,
+        ctx: &mut C,
+        waited: &mut LockWaitState,
+    ) -> Step<bool> {
+        self.step(tree, ctx, waited).map_err(|incomplete| self.read_ahead(tree, incomplete))
     }
 
     /// Goes to the next record. Returns false at the end of the range.

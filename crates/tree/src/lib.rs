@@ -23,6 +23,7 @@
 //! | `restructure` | splits, adoptions, merges, ghost reclamation: system transactions |
 //! | `maintain` | the tree's life cycle: creation, upkeep, destruction |
 //! | `cursor` | ranges, in both directions |
+//! | `operation` | operations as values, for drivers that do not block |
 //! | `survey` | what a leaf has for upkeep to do |
 //! | `verify` | checking a tree while it is in use |
 //!
@@ -61,6 +62,7 @@ mod maintain;
 mod restructure;
 
 mod cursor;
+mod operation;
 mod survey;
 mod verify;
 

@@ -50,7 +50,7 @@ impl ReadIntent {
 }
 
 /// A read of one key.
-struct Get<'a> {
+pub(crate) struct Get<'a> {
     key: &'a [u8],
     /// The key's lock.
     own: LockId,
@@ -60,10 +60,27 @@ struct Get<'a> {
     chain: Option<ChainReader>,
 }
 
-impl Get<'_> {
+impl<'a> Get<'a> {
+    /// Begins a read into `out`, which it empties.
+    ///
+    /// # Errors
+    /// `KeyTooLarge`.
+    #[inline]
+    pub(crate) fn new(
+        tree: &Tree,
+        key: &'a [u8],
+        intent: ReadIntent,
+        out: &mut Vec<u8>,
+    ) -> Result<Get<'a>> {
+        tree.check_key(key)?;
+        out.clear();
+        let own = tree.lock_of(key);
+        Ok(Get { key, own, intent, waited: LockWaitState::default(), chain: None })
+    }
+
     /// Returns false if the key is absent; otherwise `out` has its value.
     #[inline]
-    fn step<C: Locks>(
+    pub(crate) fn step<C: Locks>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
@@ -127,11 +144,8 @@ impl Tree {
         intent: ReadIntent,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
-        self.check_key(key)?;
-        out.clear();
-        let own = self.lock_of(key);
-        ctx.expect(own);
-        let mut get = Get { key, own, intent, waited: LockWaitState::default(), chain: None };
+        let mut get = Get::new(self, key, intent, out)?;
+        ctx.expect(get.own);
         drive(&self.pool, ctx, |ctx| get.step(self, ctx, hint, out))
     }
 

@@ -89,7 +89,7 @@ impl LockTable {
                 return Err(Error::Deadlock { txn: owner.txn, cycle: None });
             }
             if deadline.is_over() {
-                return self.give_up(owner, deadline);
+                return self.give_up(owner, deadline.limit);
             }
             first = false;
         }

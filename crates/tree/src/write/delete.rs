@@ -18,13 +18,13 @@ use crate::{Environment, LeafHint, Tree, Wait};
 
 /// A deletion of one record.
 #[derive(Default)]
-struct Delete {
+pub(crate) struct Delete {
     waited: LockWaitState,
     pending: Option<PendingAdoption>,
 }
 
 impl Delete {
-    fn step<C: Environment>(
+    pub(crate) fn step<C: Environment>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,

@@ -32,7 +32,7 @@ use crate::{Environment, Journal, LeafHint, Tree, Wait};
 
 /// The requirement of a store on the key's presence.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Goal {
+pub(crate) enum Goal {
     /// The key must be absent.
     Insert,
     /// The key may be present or absent.
@@ -55,7 +55,7 @@ struct Stored<'v> {
 }
 
 /// A store of one record.
-struct Store<'a> {
+pub(crate) struct Store<'a> {
     key: &'a [u8],
     value: &'a [u8],
     goal: Goal,
@@ -88,9 +88,27 @@ enum LeafStep {
 }
 
 impl<'a> Store<'a> {
+    /// Begins a store.
+    ///
+    /// # Errors
+    /// `KeyTooLarge`, `ValueTooLarge`.
+    #[inline]
+    pub(crate) fn new(
+        tree: &Tree,
+        key: &'a [u8],
+        value: &'a [u8],
+        goal: Goal,
+    ) -> Result<Store<'a>> {
+        tree.check_key(key)?;
+        tree.check_value(value)?;
+        let is_inline = tree.limits.is_inline(key.len(), value.len());
+        let (waited, stage) = (LockWaitState::default(), Stage::Leaf);
+        Ok(Store { key, value, goal, is_inline, chain: None, waited, pending: None, stage })
+    }
+
     /// Returns true if the store has replaced a record.
     #[inline]
-    fn step<C: Environment>(
+    pub(crate) fn step<C: Environment>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
@@ -218,13 +236,8 @@ impl Tree {
         value: &[u8],
         goal: Goal,
     ) -> Result<bool> {
-        self.check_key(key)?;
-        self.check_value(value)?;
+        let mut store = Store::new(self, key, value, goal)?;
         ctx.expect(self.lock_of(key));
-        let is_inline = self.limits.is_inline(key.len(), value.len());
-        let (waited, stage) = (LockWaitState::default(), Stage::Leaf);
-        let mut store =
-            Store { key, value, goal, is_inline, chain: None, waited, pending: None, stage };
         drive(&self.pool, ctx, |ctx| store.step(self, ctx, hint))
     }
 }

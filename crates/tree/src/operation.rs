@@ -1,0 +1,118 @@
+//! Operations as values: for drivers that do not block, and so cannot call the methods that run an
+//! operation to its end.
+//!
+//! Each is a function that runs one step. Its driver calls it with the tree, the transaction and a
+//! leaf hint, meets the need that it returns, and calls it again with the same arguments. An
+//! operation that is dropped between two steps has changed nothing (need invariant 5).
+
+use clearway_base::Result;
+use clearway_sync::step;
+
+use crate::cursor::Cursor;
+use crate::locking::LockWaitState;
+use crate::need::Step;
+use crate::read::Get;
+use crate::tree::ReadIntent;
+use crate::write::{Delete, Goal, Store};
+use crate::{Environment, LeafHint, Locks, Tree, Upkeep};
+
+impl Tree {
+    /// [`Tree::get`] as an operation.
+    ///
+    /// # Errors
+    /// `KeyTooLarge`.
+    pub fn get_operation<'a, C: Locks>(
+        &self,
+        key: &'a [u8],
+        intent: ReadIntent,
+        out: &'a mut Vec<u8>,
+    ) -> Result<impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<bool> + use<'a, C>> {
+        let mut get = Get::new(self, key, intent, out)?;
+        Ok(move |tree: &Tree, ctx: &mut C, hint: &mut LeafHint| get.step(tree, ctx, hint, out))
+    }
+
+    /// [`Tree::insert`] as an operation.
+    ///
+    /// # Errors
+    /// `KeyTooLarge`, `ValueTooLarge`.
+    pub fn insert_operation<'a, C: Environment>(
+        &self,
+        key: &'a [u8],
+        value: &'a [u8],
+    ) -> Result<impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<bool> + use<'a, C>> {
+        self.store_operation(key, value, Goal::Insert)
+    }
+
+    /// [`Tree::put`] as an operation.
+    ///
+    /// # Errors
+    /// `KeyTooLarge`, `ValueTooLarge`.
+    pub fn put_operation<'a, C: Environment>(
+        &self,
+        key: &'a [u8],
+        value: &'a [u8],
+    ) -> Result<impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<bool> + use<'a, C>> {
+        self.store_operation(key, value, Goal::Put)
+    }
+
+    /// [`Tree::update`] as an operation.
+    ///
+    /// # Errors
+    /// `KeyTooLarge`, `ValueTooLarge`.
+    pub fn update_operation<'a, C: Environment>(
+        &self,
+        key: &'a [u8],
+        value: &'a [u8],
+    ) -> Result<impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<bool> + use<'a, C>> {
+        self.store_operation(key, value, Goal::Update)
+    }
+
+    fn store_operation<'a, C: Environment>(
+        &self,
+        key: &'a [u8],
+        value: &'a [u8],
+        goal: Goal,
+    ) -> Result<impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<bool> + use<'a, C>> {
+        let mut store = Store::new(self, key, value, goal)?;
+        Ok(move |tree: &Tree, ctx: &mut C, hint: &mut LeafHint| store.step(tree, ctx, hint))
+    }
+
+    /// [`Tree::delete`] as an operation.
+    ///
+    /// # Errors
+    /// `KeyTooLarge`.
+    pub fn delete_operation<'a, C: Environment>(
+        &self,
+        key: &'a [u8],
+    ) -> Result<impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<()> + use<'a, C>> {
+        self.check_key(key)?;
+        let mut delete = Delete::default();
+        Ok(move |tree: &Tree, ctx: &mut C, hint: &mut LeafHint| delete.step(tree, ctx, hint, key))
+    }
+
+    /// Runs a step of an operation. In debug builds, a blocking call made while it runs panics, with
+    /// the exceptions of [`step`].
+    ///
+    /// # Errors
+    /// What the operation needs, or the error with which it has failed.
+    pub fn step<C, T>(
+        &self,
+        operation: &mut impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<T>,
+        ctx: &mut C,
+        hint: &mut LeafHint,
+    ) -> Step<T> {
+        let _inside = step::Inside::begin();
+        operation(self, ctx, hint)
+    }
+}
+
+impl Cursor {
+    /// [`Cursor::advance`] as an operation.
+    pub fn advance_operation<C: Locks + Upkeep>(
+        &mut self,
+    ) -> impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<bool> + use<'_, C> {
+        let mut waited = LockWaitState::default();
+        self.begin_advance();
+        move |tree: &Tree, ctx: &mut C, _: &mut LeafHint| self.advance_step(tree, ctx, &mut waited)
+    }
+}
