@@ -60,6 +60,12 @@ mod checked {
     pub(super) fn assert_may_block(_: &str) {}
 }
 
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    task::Poll,
+};
+
 use checked::Setting;
 
 /// Until it is dropped, the calling thread runs a step.
@@ -87,6 +93,16 @@ impl Except {
     pub fn begin() -> Except {
         Except(Setting::begin(false))
     }
+}
+
+/// Runs a future whose polls must not block.
+pub async fn never_blocking<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    poll_fn(|cx| -> Poll<F::Output> {
+        let _inside = Inside::begin();
+        future.as_mut().poll(cx)
+    })
+    .await
 }
 
 /// Checks that the calling thread may block.

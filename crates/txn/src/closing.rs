@@ -135,10 +135,12 @@ impl Core {
 
 /// Closes the engine. Called once.
 pub(crate) fn close(core: &Arc<Core>, background: Option<Background>) -> Result<()> {
+    core.task_work.wait_idle();
     if background.is_some() {
         upkeep::finish_soon(core);
     }
     core.refuse_work();
+    core.task_work.stop();
     if let Some(background) = background {
         background.stop(core);
     }

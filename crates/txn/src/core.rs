@@ -24,6 +24,7 @@ use crate::{
     space_reservation::Reserve,
     superblock::SuperblockFile,
     tables::Tables,
+    task::TaskWork,
     transaction_state::TransactionState,
     transaction_table::TransactionTable,
     upkeep::UpkeepQueue,
@@ -55,6 +56,7 @@ pub(crate) struct Core {
     pub(crate) checkpoints: Checkpoints,
     pub(crate) log_space: LogSpace,
     pub(crate) upkeep: UpkeepQueue,
+    pub(crate) task_work: TaskWork,
     /// Committed transactions whose deferred frees failed and will be tried again; none once the
     /// engine is closed.
     #[allow(clippy::vec_box)] // states are passed on as boxes: unboxing one would copy it

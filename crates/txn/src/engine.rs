@@ -37,6 +37,7 @@ use crate::{
     },
     table::Table,
     tables::{self, Tables},
+    task::TaskWork,
     transaction::Transaction,
     transaction_state::TransactionState,
     transaction_table::TransactionTable,
@@ -49,7 +50,7 @@ use crate::{
 ///
 /// Dropping the engine closes it.
 pub struct Engine {
-    core: Arc<Core>,
+    pub(crate) core: Arc<Core>,
     background: Mutex<Option<Background>>,
     /// How closing went; held while it goes on.
     outcome: Mutex<Option<Result<()>>>,
@@ -576,6 +577,7 @@ fn assemble(
         checkpoints: Checkpoints::new(block.checkpoint),
         log_space: LogSpace::default(),
         upkeep: UpkeepQueue::default(),
+        task_work: TaskWork::default(),
         failed_deallocations: Mutex::new(Some(Vec::new())),
         closed: AtomicBool::new(false),
         directory: Directory::default(),

@@ -23,6 +23,7 @@
 //! | `kinds` | types of transactions |
 //! | `contention` | counts of lock waits by table and type, hot keys, the last deadlocks |
 //! | `finish` | commit and rollback |
+//! | `task` | transactions of tasks, which wait without keeping a thread |
 //! | `undo`, `space_reservation` | the undo list; the log space reservation |
 //! | `log_space` | waiting for log space; the transaction or backup that retains log |
 //! | `deferred` | large values that are freed after the commit |
@@ -64,6 +65,7 @@ mod transaction_state;
 
 mod finish;
 pub mod parts;
+mod task;
 mod transaction;
 
 mod table;

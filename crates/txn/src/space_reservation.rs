@@ -123,6 +123,17 @@ impl SpaceReservation {
         Ok(())
     }
 
+    /// Returns the bytes that have to be reserved before an operation of `bytes`, its undo
+    /// included, can begin; the caller reserves them and [adds](SpaceReservation::add) them.
+    pub(crate) fn missing(&self, bytes: u64) -> u64 {
+        (self.wanted(bytes) - self.held).max(0) as u64
+    }
+
+    /// Adds bytes of the log that were reserved for this transaction.
+    pub(crate) fn add(&mut self, bytes: u64) {
+        self.held += bytes as i64;
+    }
+
     /// Makes room for an undo and its restructuring, if the reservation, the engine's reserve and
     /// the log have it at once.
     pub(crate) fn try_reserve_undo(&mut self, core: &Core, bytes: u64) -> bool {

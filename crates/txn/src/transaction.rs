@@ -10,6 +10,7 @@ use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
 use crate::{
     finish::{self, Committed},
     table::Table,
+    task::{AwayReply, intent_mode},
     transaction_state::{RetryContext, TransactionState},
     transaction_table::TRANSACTIONS_MAX,
 };
@@ -20,8 +21,12 @@ use crate::{
 /// has been rolled back and every further call is [`Error::TransactionEnded`]; after every other
 /// error, [`Error::LockTimeout`] and [`Error::WouldBlock`] among them, it goes on.
 pub struct Transaction {
-    /// `None` once the transaction has ended.
-    state: Option<Box<TransactionState>>,
+    /// `None` once the transaction has ended, and while it is `away`.
+    pub(crate) state: Option<Box<TransactionState>>,
+    /// Where the state comes back from, if a thread of the engine works on it (TASK-4).
+    pub(crate) away: Option<Box<AwayReply>>,
+    /// True if the transaction belongs to a task, which must not be blocked by its rollback.
+    pub(crate) is_of_task: bool,
     /// The process that opened the database.
     process: Process,
     id: TxnId,
@@ -29,7 +34,7 @@ pub struct Transaction {
     /// different databases may have the same id.
     opening: u64,
     /// The retry context of a deadlock's victim.
-    retry: Option<Box<RetryContext>>,
+    pub(crate) retry: Option<Box<RetryContext>>,
 }
 
 /// The ids of transactions that could not begin. The upper 16 bits of a running transaction's id
@@ -50,11 +55,11 @@ pub struct Savepoint {
 
 /// A position in a key range of a table. It does not borrow its transaction.
 pub struct TableCursor {
-    table: Table,
+    pub(crate) table: Table,
     opening: u64,
     txn: TxnId,
-    mode: IntentMode,
-    inner: clearway_tree::Cursor,
+    pub(crate) mode: IntentMode,
+    pub(crate) inner: clearway_tree::Cursor,
 }
 
 impl Savepoint {
@@ -67,7 +72,10 @@ impl Savepoint {
 impl Transaction {
     #[inline]
     pub(crate) fn new(process: Process, state: Result<Box<TransactionState>>) -> Transaction {
-        let with = |id, opening, state| Transaction { state, process, id, opening, retry: None };
+        let with = |id, opening, state| {
+            let (away, is_of_task, retry) = (None, false, None);
+            Transaction { state, away, is_of_task, process, id, opening, retry }
+        };
         let refused = |id| with(id, NO_OPENING, None);
         match state {
             Ok(state) => with(state.id, state.opening, Some(state)),
@@ -84,7 +92,7 @@ impl Transaction {
 
     /// Returns the error that says why the transaction has no state.
     #[cold]
-    fn ended(&self) -> Error {
+    pub(crate) fn ended(&self) -> Error {
         match self.id {
             REFUSED_CLOSED => Error::Closed,
             REFUSED_FULL => Error::TooManyTransactions { max: TRANSACTIONS_MAX },
@@ -94,7 +102,7 @@ impl Transaction {
 
     /// Refuses a fork of the process that opened the database.
     #[inline]
-    fn check_process(&self) -> Result<()> {
+    pub(crate) fn check_process(&self) -> Result<()> {
         if self.process.is_current() { Ok(()) } else { Err(Error::Forked) }
     }
 
@@ -299,14 +307,36 @@ impl Transaction {
         direction: Direction,
         intent: ReadIntent,
     ) -> Result<TableCursor> {
-        let mode = match intent {
-            ReadIntent::Read => IntentMode::IS,
-            ReadIntent::Update => IntentMode::IX,
-        };
+        let mode = intent_mode(intent);
         self.run(table, mode, |_, _| Ok(()))?;
+        Ok(self.cursor_at(table, lower, upper, direction, intent))
+    }
+
+    /// As [`cursor`](Self::cursor), for a task.
+    pub async fn cursor_as_task(
+        &mut self,
+        table: &Table,
+        lower: Bound<Vec<u8>>,
+        upper: Bound<Vec<u8>>,
+        direction: Direction,
+        intent: ReadIntent,
+    ) -> Result<TableCursor> {
+        self.enter_as_task(table, intent_mode(intent)).await?;
+        Ok(self.cursor_at(table, lower, upper, direction, intent))
+    }
+
+    fn cursor_at(
+        &self,
+        table: &Table,
+        lower: Bound<Vec<u8>>,
+        upper: Bound<Vec<u8>>,
+        direction: Direction,
+        intent: ReadIntent,
+    ) -> TableCursor {
+        let mode = intent_mode(intent);
         let inner = table.tree().cursor(lower, upper, direction, intent);
         let (table, opening) = (table.clone(), self.opening);
-        Ok(TableCursor { table, opening, txn: self.id, mode, inner })
+        TableCursor { table, opening, txn: self.id, mode, inner }
     }
 
     /// Sets a savepoint at the present state.
@@ -334,6 +364,16 @@ impl Transaction {
     /// undo fails, which stops it.
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
         self.check_process()?;
+        let keep = self.forget_savepoints_after(savepoint)?;
+        let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
+        let result = state.undo_to(keep);
+        // The undo failed, so stop the engine. Recovery undoes the changes at the next opening.
+        result.map_err(|error| state.core.fail(error))
+    }
+
+    /// Forgets the savepoints that were set after `savepoint`. Returns the number of changes that
+    /// were made before it.
+    pub(crate) fn forget_savepoints_after(&mut self, savepoint: &Savepoint) -> Result<usize> {
         let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
         let at = state.savepoints.binary_search_by_key(&savepoint.serial, |&(serial, _)| serial);
         let is_own = (savepoint.opening, savepoint.txn) == (self.opening, self.id);
@@ -343,9 +383,7 @@ impl Transaction {
         state.core.check_open()?;
         let keep = state.savepoints[at].1;
         state.savepoints.truncate(at + 1);
-        let result = state.undo_to(keep);
-        // The undo failed, so stop the engine. Recovery undoes the changes at the next opening.
-        result.map_err(|error| state.core.fail(error))
+        Ok(keep)
     }
 
     /// Commits: the commit record stands in the log and all locks are released (unless the options
@@ -397,6 +435,9 @@ impl Drop for Transaction {
                 std::mem::forget(state);
                 return;
             }
+            if self.is_of_task {
+                return Transaction::leave_to_engine(state);
+            }
             // A failed rollback has stopped the engine; later calls return that error.
             let _ = finish::rollback(state);
         }
@@ -446,11 +487,17 @@ impl TableCursor {
         txn: &mut Transaction,
         step: impl FnOnce(&mut clearway_tree::Cursor, &Tree, &mut TransactionState) -> Result<R>,
     ) -> Result<R> {
-        if (txn.opening, txn.id) != (self.opening, self.txn) {
+        if !self.is_of(txn) {
             return Err(Error::TransactionEnded);
         }
         let TableCursor { table, mode, inner, .. } = self;
         txn.run(table, *mode, |state, _| step(inner, table.tree(), state))
+    }
+
+    /// Returns true if the cursor was made by `txn`.
+    #[inline]
+    pub(crate) fn is_of(&self, txn: &Transaction) -> bool {
+        (txn.opening, txn.id) == (self.opening, self.txn)
     }
 
     /// From here on the cursor returns only records whose locks are free or the transaction's own,

@@ -37,6 +37,7 @@ mod deallocation;
 mod escalation;
 mod retry;
 mod table_use;
+mod tasks;
 mod waiting;
 
 use std::{cell::Cell, sync::Arc};
@@ -70,6 +71,15 @@ use crate::{
 
 /// The number of tables whose leaf hints a state keeps from one transaction to the next.
 const TABLES_KEPT: usize = 16;
+
+/// A lock on a table, or on the database, that was denied.
+#[derive(Clone, Copy)]
+struct LackingIntent {
+    /// The table or database, for errors and statistics.
+    wanted: Wanted,
+    resource: ResourceId,
+    mode: IntentMode,
+}
 
 /// A reference to the core with a reference count of its own.
 struct Anchor(Arc<Core>);
@@ -292,20 +302,61 @@ impl TransactionState {
         if self.core.is_closed() {
             return Err(Error::Closed);
         }
-        let tree = table.id();
-        let at = self.tables.iter().position(|used| used.tree == tree);
-        if let Some(at) = at
-            && table.belongs_to(self.opening)
-            && self.tables[at].intent.is_some_and(|held| held.covers(mode))
-        {
-            return Ok(at);
+        match self.entered(table, mode) {
+            (Some(at), true) => Ok(at),
+            (at, _) => self.enter_first(table, mode, at),
         }
-        self.enter_first(table, mode, at)
+    }
+
+    /// Returns the index of the table in `tables`, if it is there, and true if the transaction holds
+    /// an intent lock on it that covers `mode`.
+    #[inline]
+    fn entered(&self, table: &Table, mode: IntentMode) -> (Option<usize>, bool) {
+        let tree = table.id();
+        let Some(at) = self.tables.iter().position(|used| used.tree == tree) else {
+            return (None, false);
+        };
+        let is_held = table.belongs_to(self.opening)
+            && self.tables[at].intent.is_some_and(|held| held.covers(mode));
+        (Some(at), is_held)
+    }
+
+    /// As [`enter`](TransactionState::enter), but returns the intent lock that was denied instead of
+    /// waiting for it.
+    fn enter_or_lack(
+        &mut self,
+        table: &Table,
+        mode: IntentMode,
+    ) -> Result<std::result::Result<usize, LackingIntent>> {
+        if self.core.is_closed() {
+            return Err(Error::Closed);
+        }
+        match self.entered(table, mode) {
+            (Some(at), true) => Ok(Ok(at)),
+            (at, _) => self.enter_step(table, mode, at),
+        }
     }
 
     /// Takes the intent lock `mode` on a table on which the transaction does not hold it yet. `at`
     /// is the index of the table in `tables`, or `None` if it is not there.
     fn enter_first(&mut self, table: &Table, mode: IntentMode, at: Option<usize>) -> Result<usize> {
+        loop {
+            match self.enter_step(table, mode, at)? {
+                Ok(at) => return Ok(at),
+                Err(lacking) => self.wait_for_whole(lacking)?,
+            }
+        }
+    }
+
+    /// Does what [`enter_first`](TransactionState::enter_first) does without waiting, or returns the
+    /// intent lock that was denied.
+    #[inline]
+    fn enter_step(
+        &mut self,
+        table: &Table,
+        mode: IntentMode,
+        at: Option<usize>,
+    ) -> Result<std::result::Result<usize, LackingIntent>> {
         self.core.check_open()?;
         let unknown = || Err(Error::UnknownTable { name: table.name().into() });
         if !table.belongs_to(self.opening) {
@@ -318,11 +369,13 @@ impl TransactionState {
         // second transaction of the same drop changes the catalogue: if both locks were in one
         // entry, the drop would wait for itself.
         if tree != TreeId::CATALOGUE {
-            self.enter_database(mode.above())?;
+            if let Err(lacking) = self.enter_database_step(mode.above()) {
+                return Ok(Err(lacking));
+            }
             let resource = ResourceId(tree.0);
             let outcome = self.core.locks.try_acquire_intent(&mut self.owner, resource, mode);
             if outcome == Outcome::Denied {
-                self.wait_for_whole(Wanted::Table(tree), resource, mode)?;
+                return Ok(Err(LackingIntent { wanted: Wanted::Table(tree), resource, mode }));
             }
         }
         // A drop marks the table before it releases the table's absolute lock, so once the intent
@@ -336,20 +389,21 @@ impl TransactionState {
         });
         let database = self.database.filter(|_| tree != TreeId::CATALOGUE);
         self.tables[at].hold(mode, database);
-        Ok(at)
+        Ok(Ok(at))
     }
 
     /// Makes sure that the transaction holds `mode` on the database: the intent that goes with a
-    /// lock on a table, or the absolute mode of `lock_database`.
+    /// lock on a table, or the absolute mode of `lock_database`. Does not wait: a lock that was
+    /// denied is returned.
     #[inline]
-    fn enter_database(&mut self, mode: IntentMode) -> Result<()> {
+    fn enter_database_step(&mut self, mode: IntentMode) -> std::result::Result<(), LackingIntent> {
         if self.database.is_some_and(|held| held.covers(mode)) {
             return Ok(());
         }
-        let database = ResourceId::DATABASE;
-        let outcome = self.core.locks.try_acquire_intent(&mut self.owner, database, mode);
+        let resource = ResourceId::DATABASE;
+        let outcome = self.core.locks.try_acquire_intent(&mut self.owner, resource, mode);
         if outcome == Outcome::Denied {
-            self.wait_for_whole(Wanted::DATABASE, database, mode)?;
+            return Err(LackingIntent { wanted: Wanted::DATABASE, resource, mode });
         }
         self.database = Some(self.database.map_or(mode, |held| held.supremum(mode)));
         Ok(())
@@ -358,12 +412,19 @@ impl TransactionState {
     /// Locks the whole database (TXN-6).
     pub(crate) fn lock_database(&mut self, mode: IntentMode) -> Result<()> {
         self.core.check_open()?;
-        self.enter_database(mode)?;
+        while let Err(lacking) = self.enter_database_step(mode) {
+            self.wait_for_whole(lacking)?;
+        }
+        self.cover_tables();
+        Ok(())
+    }
+
+    /// Records in all tables that the transaction holds another lock on the database.
+    fn cover_tables(&mut self) {
         let database = self.database;
         for used in self.tables.iter_mut().filter(|used| used.tree != TreeId::CATALOGUE) {
             used.intent.into_iter().for_each(|mode| used.hold(mode, database));
         }
-        Ok(())
     }
 
     /// Adds the leaves that the tree has reported to the upkeep queue (FINISH-7).
@@ -440,9 +501,15 @@ impl TransactionState {
 
     /// Frees the overflow chain to which no record leads, if there is one.
     #[cold]
-    fn free_unlinked(&mut self) -> Result<()> {
+    pub(crate) fn free_unlinked(&mut self) -> Result<()> {
         let Some((tree, chain)) = self.unlinked.take() else { return Ok(()) };
         self.tree_by_id(tree).free_value(self, &chain)
+    }
+
+    /// Returns true if an operation has left an overflow chain to which no record leads.
+    #[inline]
+    pub(crate) fn has_unlinked(&self) -> bool {
+        self.unlinked.is_some()
     }
 
     /// Returns a handle of a tree with which to free values. No record leads to these values any

@@ -25,6 +25,8 @@ pub(crate) enum WaitEnd {
     Granted,
     Timeout,
     Deadlock,
+    /// The task was dropped.
+    Withdrawn,
 }
 
 impl WaitCounts {

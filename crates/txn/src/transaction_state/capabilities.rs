@@ -182,7 +182,7 @@ impl TransactionState {
 
     /// Returns the mode to take if `mode` is requested: in the product, `mode` itself.
     #[inline]
-    fn taken(&self, mode: RangeMode) -> RangeMode {
+    pub(super) fn taken(&self, mode: RangeMode) -> RangeMode {
         match self.range_modes {
             None => mode,
             Some(modes) => (modes.taken)(mode),

@@ -53,15 +53,22 @@ pub struct RetryContext {
     /// The reason why the engine took no work when the attempt was lost; `None` if it was open.
     pub(crate) stopped: Option<Error>,
     /// In canonical order (RETRY-1), each identity once.
-    locks: Vec<Needed>,
+    pub(super) locks: Vec<Needed>,
 }
 
 /// A lock that the lost attempt held or was denied.
 #[derive(Debug)]
-struct Needed {
-    id: LockId,
-    mode: RangeMode,
+pub(super) struct Needed {
+    pub(super) id: LockId,
+    pub(super) mode: RangeMode,
     name: Option<KeyName>,
+}
+
+impl Needed {
+    /// Returns what a wait for the lock is published as.
+    pub(super) fn wanted(&self) -> Wanted {
+        self.name.map_or(Wanted::nameless(self.id), |name| Wanted::Key(self.id, name))
+    }
 }
 
 impl RetryContext {
@@ -121,10 +128,7 @@ impl TransactionState {
     /// [`Error::Deadlock`] if this attempt is a victim, too.
     #[cold]
     pub(crate) fn begin_again(&mut self, context: &RetryContext) -> Result<()> {
-        self.owner.resume(context.priority.after_loss());
-        self.owner.raise_tag(context.seen);
-        let core = &self.core;
-        let limit = core.options.lock.wait_limit.map_or(PATIENCE, |limit| limit.min(PATIENCE));
+        let limit = self.inherit(context);
         for needed in &context.locks {
             match self.lock_again(needed, WaitLimit::For(limit)) {
                 Ok(()) => {}
@@ -138,15 +142,24 @@ impl TransactionState {
         Ok(())
     }
 
+    /// Takes over priority and tag of the lost attempt. Returns the limit of the waits for its
+    /// locks.
+    pub(super) fn inherit(&mut self, context: &RetryContext) -> Duration {
+        self.owner.resume(context.priority.after_loss());
+        self.owner.raise_tag(context.seen);
+        let limit = self.core.options.lock.wait_limit;
+        limit.map_or(PATIENCE, |limit| limit.min(PATIENCE))
+    }
+
     /// Takes one of the locks. A wait for it is published (RETRY-4), but not counted as a
     /// statement's.
     fn lock_again(&mut self, needed: &Needed, limit: WaitLimit) -> Result<()> {
-        let &Needed { id, mode, name } = needed;
+        let &Needed { id, mode, .. } = needed;
         let core = self.core.clone();
         if core.locks.acquire(&mut self.owner, id, mode, WaitLimit::NoWait).is_ok() {
             return Ok(());
         }
-        let wanted = name.map_or(Wanted::nameless(id), |name| Wanted::Key(id, name));
+        let wanted = needed.wanted();
         self.publish_wait(wanted);
         let result = core.locks.acquire(&mut self.owner, id, mode, limit);
         // The next statement's wait must not be taken for this one.

@@ -4,9 +4,9 @@
 //! latch, and `enter_first` first tries it without waiting.
 
 use clearway_base::{KeyName, Result};
-use clearway_lock::{IntentMode, LockId, RangeMode, ResourceId, WaitLimit};
+use clearway_lock::{LockId, RangeMode, WaitLimit};
 
-use super::TransactionState;
+use super::{LackingIntent, TransactionState};
 use crate::contention::{PASSED_MAX, PassedWait, WaitEnd, Wanted, WantedMode};
 
 impl TransactionState {
@@ -29,12 +29,8 @@ impl TransactionState {
 
     /// Takes a table's lock, or the database's, that was denied.
     #[cold]
-    pub(super) fn wait_for_whole(
-        &mut self,
-        wanted: Wanted,
-        resource: ResourceId,
-        mode: IntentMode,
-    ) -> Result<()> {
+    pub(super) fn wait_for_whole(&mut self, lacking: LackingIntent) -> Result<()> {
+        let LackingIntent { wanted, resource, mode } = lacking;
         self.publish_wait(wanted);
         let locks = &self.core.locks;
         let result = locks.acquire_intent(&mut self.owner, resource, mode, self.limit);
@@ -48,20 +44,30 @@ impl TransactionState {
         }
     }
 
-    fn after_wait(&mut self, result: Result<()>, wanted: Wanted, mode: WantedMode) -> Result<()> {
-        if let Some(took) = self.owner.take_wait() {
-            let end = match &result {
-                Err(clearway_base::Error::Deadlock { .. }) => WaitEnd::Deadlock,
-                Err(_) => WaitEnd::Timeout,
-                Ok(()) => WaitEnd::Granted,
-            };
-            self.passed_waits.push(PassedWait { wanted, took, end });
-            if self.passed_waits.len() >= PASSED_MAX {
-                self.core.contention.count(self.kind, &mut self.passed_waits);
-            }
-        }
+    /// Counts a wait, and explains its error.
+    pub(super) fn after_wait(
+        &mut self,
+        result: Result<()>,
+        wanted: Wanted,
+        mode: WantedMode,
+    ) -> Result<()> {
+        let end = match &result {
+            Err(clearway_base::Error::Deadlock { .. }) => WaitEnd::Deadlock,
+            Err(_) => WaitEnd::Timeout,
+            Ok(()) => WaitEnd::Granted,
+        };
+        self.count_wait(wanted, end);
         let core = &self.core;
         result.map_err(|error| core.explain(error, &mut self.owner, &wanted, mode))
+    }
+
+    /// Counts the wait that has just ended, if there was one.
+    pub(super) fn count_wait(&mut self, wanted: Wanted, end: WaitEnd) {
+        let Some(took) = self.owner.take_wait() else { return };
+        self.passed_waits.push(PassedWait { wanted, took, end });
+        if self.passed_waits.len() >= PASSED_MAX {
+            self.core.contention.count(self.kind, &mut self.passed_waits);
+        }
     }
 
     /// Counts the transaction's waits; its locks are released (CONTENTION-3).

@@ -1,0 +1,267 @@
+//! Operations of tasks: the driver that does not block.
+//!
+//! It runs the same steps as the blocking driver (`clearway_tree::Wait`), and meets the same needs:
+//!
+//! | need | the task is woken by |
+//! | --- | --- |
+//! | a lock on a key, a table or the database | the grant, a deadlock search, the time limit |
+//! | log space | the thread that waits for it (`task::offload`) |
+//! | a page | the pool, when the page has been read |
+//! | a longer file | the thread that lengthens it (`task::offload`) |
+//!
+//! Invariants:
+//! - TASK-1. A poll waits for page latches and mutexes only. In debug builds, everything else that
+//!   blocks panics during a poll.
+//! - TASK-2. An operation whose future is dropped has had no effect: a step that changes something
+//!   is the last one of its operation, and its result is returned in the same poll. Its wait for a
+//!   lock is withdrawn by the drop; a lock that was granted earlier stays.
+//! - TASK-3. What an operation leaves to its transaction (its leaf hint, the count of its locks, an
+//!   overflow chain to which no record leads) is there when the operation ends in any way.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::Pin,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use clearway_base::{Error, Result};
+use clearway_lock::{IntentMode, LockId, RangeMode, ResourceId, WaitLimit};
+use clearway_pool::OperationPins;
+use clearway_sync::step;
+use clearway_tree::{LeafHint, Need, Step, Tree};
+
+use super::{LackingIntent, RetryContext, TransactionState};
+use crate::{
+    contention::{WaitEnd, Wanted, WantedMode},
+    table::Table,
+    task::{Alarm, ReservedSpace},
+};
+
+/// A lock that a task waits for.
+#[derive(Clone, Copy)]
+enum LockRequest {
+    Key(LockId, RangeMode),
+    Whole(ResourceId, IntentMode),
+}
+
+impl LockRequest {
+    fn mode(self) -> WantedMode {
+        match self {
+            LockRequest::Key(_, mode) => WantedMode::Key(mode),
+            LockRequest::Whole(_, mode) => WantedMode::Table(mode),
+        }
+    }
+}
+
+/// An operation that runs (TASK-3).
+struct RunningOperation<'s> {
+    state: &'s mut TransactionState,
+    at: usize,
+    hint: LeafHint,
+    /// The number of range locks before the operation.
+    held: usize,
+}
+
+impl Drop for RunningOperation<'_> {
+    fn drop(&mut self) {
+        self.state.tables[self.at].note(self.hint);
+        self.state.count_locks(self.at, self.held);
+    }
+}
+
+impl TransactionState {
+    /// As [`operate`](TransactionState::operate), for a task. The caller frees an overflow chain
+    /// that is left.
+    pub(crate) async fn operate_as_task<T>(
+        &mut self,
+        table: &Table,
+        mode: IntentMode,
+        mut operation: impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
+    ) -> Result<T> {
+        let at = self.enter_as_task(table, mode).await?;
+        let used = &self.tables[at];
+        self.cover = used.cover;
+        let (hint, held) = (used.hint, self.owner.held());
+        let mut running = RunningOperation { state: self, at, hint, held };
+        let mut pins = OperationPins::new(&running.state.core.pool);
+        loop {
+            match table.tree().step(&mut operation, running.state, &mut running.hint) {
+                Ok(done) => return Ok(done),
+                Err(incomplete) => running.state.meet(incomplete.need()?, &mut pins).await?,
+            }
+        }
+    }
+
+    /// As [`enter`](TransactionState::enter), for a task.
+    pub(crate) async fn enter_as_task(&mut self, table: &Table, mode: IntentMode) -> Result<usize> {
+        loop {
+            match self.enter_or_lack(table, mode)? {
+                Ok(at) => return Ok(at),
+                Err(lacking) => self.await_intent(lacking).await?,
+            }
+        }
+    }
+
+    /// As [`lock_database`](TransactionState::lock_database), for a task.
+    pub(crate) async fn lock_database_as_task(&mut self, mode: IntentMode) -> Result<()> {
+        self.core.check_open()?;
+        while let Err(lacking) = self.enter_database_step(mode) {
+            self.await_intent(lacking).await?;
+        }
+        self.cover_tables();
+        Ok(())
+    }
+
+    /// As [`begin_again`](TransactionState::begin_again), for a task.
+    pub(crate) async fn begin_again_as_task(&mut self, context: &RetryContext) -> Result<()> {
+        let limit = self.inherit(context);
+        for needed in &context.locks {
+            let request = LockRequest::Key(needed.id, needed.mode);
+            self.publish_wait(needed.wanted());
+            let result = LockWait::new(self, request, WaitLimit::For(limit), needed.wanted()).await;
+            // The next statement's wait must not be taken for this one.
+            let _ = self.owner.take_wait();
+            match result {
+                Ok(()) => {}
+                Err(error @ Error::Deadlock { .. }) => {
+                    self.refused = Some((needed.id, needed.mode));
+                    let (wanted, mode) = (needed.wanted(), request.mode());
+                    return Err(self.core.clone().explain(error, &mut self.owner, &wanted, mode));
+                }
+                Err(_) => break, // RETRY-2
+            }
+        }
+        Ok(())
+    }
+
+    async fn meet(&mut self, need: Need, pins: &mut OperationPins) -> Result<()> {
+        match need {
+            Need::Lock { id, mode, name } => {
+                pins.clear(); // PINS-3 of the pool.
+                let request = LockRequest::Key(id, self.taken(mode));
+                self.await_lock(request, Wanted::Key(id, name)).await
+            }
+            Need::LogSpace(bytes) => {
+                pins.clear();
+                self.await_log_space(bytes as u64).await
+            }
+            Need::Page(page) => poll_fn(|cx| pins.poll_take(page, cx)).await,
+            Need::Pages(pages) => {
+                let Some((first, others)) = pages.split_first() else { return Ok(()) };
+                self.core.pool.load_ahead(others);
+                poll_fn(|cx| pins.poll_take(*first, cx)).await
+            }
+            Need::FileLength { last, is_required } => {
+                let pool = self.core.pool.clone();
+                let mut reply = self.core.task_work.blocking.call(move || pool.ensure_len(last));
+                match poll_fn(|cx| reply.poll(cx)).await? {
+                    Err(error) if is_required => Err(error),
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    async fn await_intent(&mut self, lacking: LackingIntent) -> Result<()> {
+        let LackingIntent { wanted, resource, mode } = lacking;
+        self.await_lock(LockRequest::Whole(resource, mode), wanted).await
+    }
+
+    async fn await_lock(&mut self, request: LockRequest, wanted: Wanted) -> Result<()> {
+        self.publish_wait(wanted);
+        let limit = self.limit;
+        let result = LockWait::new(self, request, limit, wanted).await;
+        if let (LockRequest::Key(id, mode), Err(Error::Deadlock { .. })) = (request, &result) {
+            self.refused = Some((id, mode));
+        }
+        self.after_wait(result, wanted, request.mode())
+    }
+
+    /// Reserves log space for an operation of `bytes`.
+    async fn await_log_space(&mut self, bytes: u64) -> Result<()> {
+        let (core, index) = (self.core.clone(), self.index);
+        let missing = self.reservation.missing(bytes);
+        let waits = &self.core.task_work.log_space;
+        let mut reply = waits.call(move || ReservedSpace::reserve(core, index, missing));
+        let reserved = poll_fn(|cx| reply.poll(cx)).await??;
+        self.reservation.add(reserved.take());
+        Ok(())
+    }
+}
+
+/// The wait for a lock. Dropping it withdraws the request (TASK-2).
+struct LockWait<'s> {
+    state: &'s mut TransactionState,
+    request: LockRequest,
+    wanted: Wanted,
+    /// The length and the end of the wait, unless it is unlimited.
+    limit: Option<Duration>,
+    until: Option<Instant>,
+    alarm: Alarm,
+    is_over: bool,
+}
+
+impl<'s> LockWait<'s> {
+    fn new(
+        state: &'s mut TransactionState,
+        request: LockRequest,
+        limit: WaitLimit,
+        wanted: Wanted,
+    ) -> LockWait<'s> {
+        let limit = state.core.locks.time_limit(limit);
+        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
+        let alarm = Alarm::new(&state.core.task_work.timer);
+        LockWait { state, request, wanted, limit, until, alarm, is_over: false }
+    }
+
+    fn poll_lock(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let TransactionState { core, owner, .. } = &mut *self.state;
+        let locks = &core.locks;
+        if self.limit == Some(Duration::ZERO) {
+            let limit = WaitLimit::NoWait;
+            return Poll::Ready(match self.request {
+                LockRequest::Key(id, mode) => locks.acquire(owner, id, mode, limit),
+                LockRequest::Whole(id, mode) => locks.acquire_intent(owner, id, mode, limit),
+            });
+        }
+        let polled = match self.request {
+            LockRequest::Key(id, mode) => locks.poll_acquire(owner, id, mode, cx),
+            LockRequest::Whole(id, mode) => locks.poll_acquire_intent(owner, id, mode, cx),
+        };
+        if polled.is_ready() {
+            return polled;
+        }
+        let check = locks.next_check(owner).and_then(|time| Instant::now().checked_add(time));
+        let Some(next) = self.until.into_iter().chain(check).min() else { return Poll::Pending };
+        if !self.alarm.poll(next, cx) {
+            return Poll::Pending;
+        }
+        if self.until.is_some_and(|until| until <= next) {
+            return Poll::Ready(locks.time_out(owner, self.limit.unwrap_or_default()));
+        }
+        cx.waker().wake_by_ref(); // A check is due.
+        Poll::Pending
+    }
+}
+
+impl Future for LockWait<'_> {
+    type Output = Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let _inside = step::Inside::begin();
+        let polled = self.poll_lock(cx);
+        self.is_over = polled.is_ready();
+        polled
+    }
+}
+
+impl Drop for LockWait<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            let TransactionState { core, owner, .. } = &mut *self.state;
+            core.locks.cancel(owner);
+            self.state.count_wait(self.wanted, WaitEnd::Withdrawn);
+        }
+    }
+}
