@@ -3,7 +3,7 @@
 use std::{
     fmt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -13,8 +13,8 @@ use clearway_sync::plain::{AtomicU64, Ordering};
 use clearway_txn::{Engine, Kind, LockWaits, RecoveryReport, VerifyReport};
 
 use crate::{
-    Options, Pending, Stats, Table, Transaction, TypeStats, TypeTimings, runner,
-    statistics::Statistics,
+    AsyncTransaction, LentTransaction, Options, Pending, Pipeline, PipelineOptions, Stats, Table,
+    Ticket, Transaction, TypeStats, TypeTimings, async_runner, runner, statistics::Statistics,
 };
 
 /// An open database: cheap to clone, usable from every thread.
@@ -44,6 +44,9 @@ use crate::{
 #[derive(Clone)]
 pub struct Database {
     pub(crate) inner: Arc<Inner>,
+    /// The pipeline of [`spawn`](Database::spawn), once it was needed. It holds `inner`, so it must
+    /// not be a part of it.
+    default_pipeline: Arc<OnceLock<Pipeline>>,
 }
 
 pub(crate) struct Inner {
@@ -93,7 +96,8 @@ impl Database {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let statistics =
             Statistics::new(id, engine.log(), engine.kinds(), mode, options.time_one_in);
-        Ok(Database { inner: Arc::new(Inner { engine, statistics, attempts, path, directory }) })
+        let inner = Arc::new(Inner { engine, statistics, attempts, path, directory });
+        Ok(Database { inner, default_pipeline: Arc::default() })
     }
 
     /// Returns the table `name`, and creates it if there is none.
@@ -241,6 +245,97 @@ impl Database {
         let pending = runner::run(&self.inner, name, body)?;
         pending.request_flush();
         Ok(pending)
+    }
+
+    /// Runs `body` like [`transact`](Database::transact), without blocking the thread: while the
+    /// transaction waits for a lock, for a page, for log space or for the log's flush, the task is
+    /// suspended. Needs no particular executor.
+    ///
+    /// The closure receives the transaction as a value ([`LentTransaction`]) and gives it back by
+    /// dropping it, which happens at its end. If the future is dropped, the transaction is rolled
+    /// back, unless its commit was requested already; see
+    /// [`AsyncTransaction`](crate::AsyncTransaction#cancellation).
+    ///
+    /// ```
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let stock = db.table("stock")?;
+    /// let left = db
+    ///     .transact_async("take", async |mut tx| {
+    ///         let left = tx.get_for_update(&stock, "bolt").await?.map_or(7, |left| left[0]);
+    ///         tx.put(&stock, "bolt", [left - 1]).await?;
+    ///         Ok(left - 1)
+    ///     })
+    ///     .await?;
+    /// assert_eq!(left, 6);
+    /// # Ok::<(), clearway::Error>(())
+    /// # })?;
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `transact`; [`Error::TransactionEnded`] if the closure has kept the transaction.
+    pub async fn transact_async<T, B, F>(&self, name: &'static str, body: B) -> Result<T>
+    where
+        B: FnMut(LentTransaction) -> F,
+        F: Future<Output = Result<T>>,
+    {
+        self.submit_async(name, body).await?.await
+    }
+
+    /// Runs `body` like [`transact_async`](Database::transact_async), but returns as soon as the
+    /// locks are released, like [`submit`](Database::submit). The value becomes available only when
+    /// it is durable.
+    ///
+    /// # Errors
+    /// Those of `submit`; [`Error::TransactionEnded`] if the closure has kept the transaction.
+    pub async fn submit_async<T, B, F>(&self, name: &'static str, body: B) -> Result<Pending<T>>
+    where
+        B: FnMut(LentTransaction) -> F,
+        F: Future<Output = Result<T>>,
+    {
+        let pending = async_runner::run(&self.inner, name, body).await?;
+        pending.request_flush();
+        Ok(pending)
+    }
+
+    /// Gives the asynchronous transaction `body` of type `name` to a thread of the database, and
+    /// returns a ticket with which a thread or a task can wait for its result: like
+    /// [`Pipeline::submit_async`] on a pipeline with the default options, which the first call
+    /// starts.
+    ///
+    /// ```
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let events = db.table("events")?;
+    /// let log = db.spawn("log", async move |mut tx| tx.put(&events, "now", "it happened").await)?;
+    /// assert!(!log.wait()?); // or log.await
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Pipeline::submit_async`]; [`Error::Io`] if a thread cannot be started.
+    pub fn spawn<T, B>(&self, name: &'static str, body: B) -> Result<Ticket<T>>
+    where
+        T: Send + 'static,
+        B: AsyncFnMut(LentTransaction) -> Result<T> + Send + 'static,
+    {
+        let pipeline = match self.default_pipeline.get() {
+            Some(pipeline) => pipeline,
+            None => {
+                let pipeline = PipelineOptions::new().start(self)?;
+                // Of two threads that start one, the second ends its own again.
+                self.default_pipeline.get_or_init(|| pipeline)
+            }
+        };
+        pipeline.submit_async(name, body)
+    }
+
+    /// Begins a transaction of type `name` whose operations are futures. If the transaction cannot
+    /// begin, its first operation reports the reason, like that of [`begin`](Database::begin).
+    pub fn begin_async(&self, name: &'static str) -> AsyncTransaction {
+        let is_own = self.inner.check_process().is_ok();
+        let kind = if is_own { self.inner.statistics.kind(name) } else { Kind::NONE };
+        AsyncTransaction::begin(&self.inner, kind)
     }
 
     /// Waits until every transaction that was committed before this call is durable. Under
@@ -424,7 +519,8 @@ impl Database {
     }
 
     /// Closes the database cleanly, so that the next opening has nothing to recover. From then on,
-    /// every handle returns [`Error::Closed`].
+    /// every handle returns [`Error::Closed`]. Transactions that were given to
+    /// [`spawn`](Database::spawn) are run before.
     ///
     /// End all transactions first: those that are still open do not take effect, and the next
     /// opening undoes them. The directory stays locked until the last of them is dropped and all
@@ -445,6 +541,10 @@ impl Database {
     ///   [`Error::DiskFull`], [`Error::NoFileDescriptor`] or [`Error::LogFull`]: the next opening
     ///   recovers.
     pub fn close(&self) -> Result<()> {
+        self.inner.check_process()?;
+        if let Some(pipeline) = self.default_pipeline.get() {
+            pipeline.end();
+        }
         self.inner.engine.close()?;
         self.inner.engine.wait_for_users(Instant::now() + CLOSE_WAIT)
     }

@@ -186,6 +186,7 @@ mod database;
 mod options;
 mod table;
 
+mod async_transaction;
 mod pending;
 mod pipeline;
 mod transaction;
@@ -193,10 +194,12 @@ mod transaction;
 mod range;
 mod scan;
 
+mod async_runner;
 mod runner;
 mod statistics;
 mod timings;
 
+pub use async_transaction::{AsyncScan, AsyncTransaction, LentTransaction};
 pub use clearway_base::{
     DatabaseId, DeadlockCycle, DeadlockMember, Epoch, Error, Histogram, KEY_LEN_MAX,
     KEY_SAMPLE_LEN, KeySample, LockConflict, LockName, LogKeeper, Lsn, PageId, Result,

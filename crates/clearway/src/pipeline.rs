@@ -28,6 +28,7 @@
 mod agent;
 mod inbox;
 mod job;
+mod tasks;
 mod ticket;
 
 use std::sync::Arc;
@@ -39,10 +40,10 @@ use clearway_sync::{
     thread, thread_number,
 };
 
-use crate::{Database, Pending, Transaction, database::Inner};
+use crate::{Database, LentTransaction, Pending, Transaction, database::Inner};
 use agent::{Agent, AgentCounters};
 use inbox::{Inbox, Refused};
-use job::{Job, Task};
+use job::{Accepted, AsyncTask, Job, Task};
 pub use ticket::Ticket;
 
 /// Options of a [`Pipeline`].
@@ -51,8 +52,11 @@ pub use ticket::Ticket;
 pub struct PipelineOptions {
     agents: usize,
     backlog: usize,
+    tasks: usize,
 }
 
+/// The default of [`PipelineOptions::tasks`].
+const TASKS_DEFAULT: usize = 1024;
 /// The default of [`PipelineOptions::backlog`].
 const BACKLOG_DEFAULT: usize = 1 << 16;
 /// Upper bound on the number of agents; more would not help.
@@ -68,7 +72,7 @@ impl PipelineOptions {
     /// Returns the default options: as many agents as there are processors.
     pub fn new() -> PipelineOptions {
         let agents = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        PipelineOptions { agents, backlog: BACKLOG_DEFAULT }
+        PipelineOptions { agents, backlog: BACKLOG_DEFAULT, tasks: TASKS_DEFAULT }
     }
 
     /// Sets the number of threads that run transactions, 1 to 1,024. One for each processor keeps
@@ -89,6 +93,14 @@ impl PipelineOptions {
         self
     }
 
+    /// Sets the maximum number of asynchronous closures that an agent has begun and not ended, at
+    /// least 1. Default 1,024. While an agent has as many, it runs no other transaction. A task that
+    /// waits takes a few KiB.
+    pub fn tasks(mut self, tasks: usize) -> PipelineOptions {
+        self.tasks = tasks;
+        self
+    }
+
     /// Starts the agents.
     ///
     /// # Errors
@@ -97,6 +109,9 @@ impl PipelineOptions {
         if !(1..=AGENTS_MAX).contains(&self.agents) {
             let detail = format!("{} is not 1..={AGENTS_MAX}", self.agents);
             return Err(Error::BadOption { option: "agents", detail });
+        }
+        if self.tasks == 0 {
+            return Err(Error::BadOption { option: "tasks", detail: "0 is not 1 or more".into() });
         }
         database.inner.check_process()?;
         Pipeline::start(database, self)
@@ -119,7 +134,7 @@ pub struct PipelineStats {
 }
 
 /// The inbox of an agent.
-type Jobs = Inbox<Box<dyn Job>>;
+type Jobs = Inbox<Accepted>;
 
 /// The state that agents and clients share.
 struct PipelineShared {
@@ -131,6 +146,8 @@ struct PipelineShared {
     asleep: CachePadded<AtomicUsize>,
     /// The number of transactions that fit in one inbox.
     room: usize,
+    /// The number of tasks that an agent may have.
+    tasks_max: usize,
 }
 
 /// Runs the transactions of thousands of clients on a few threads, and delivers each result to its
@@ -178,14 +195,15 @@ impl Pipeline {
             counters: (0..options.agents).map(|_| CachePadded::default()).collect(),
             asleep: CachePadded::default(),
             room: options.backlog.div_ceil(options.agents).max(1),
+            tasks_max: options.tasks,
         });
         let pipeline = Pipeline { shared, agents: Mutex::new(Vec::new()) };
         for number in 0..options.agents {
-            let agent = Agent::new(Arc::clone(&pipeline.shared), number);
+            let shared = Arc::clone(&pipeline.shared);
             let builder = thread::Builder::new().name(format!("clearway-agent-{number}"));
             // On an error, the drop ends the agents that already run.
             let started = builder
-                .spawn(move || agent.run())
+                .spawn(move || Agent::new(shared, number).run())
                 .map_err(|error| Error::io("start a thread for", database.path(), error))?;
             pipeline.agents.lock().push(started);
         }
@@ -206,7 +224,52 @@ impl Pipeline {
     {
         self.shared.database.check_process()?;
         let (ticket, promise) = ticket::new();
-        self.give(Box::new(Task::new(name, body, move |result| promise.fulfil(result))))?;
+        let task = Task::new(name, body, move |result| promise.fulfil(result));
+        self.give(Accepted::Job(Box::new(task)))?;
+        Ok(ticket)
+    }
+
+    /// Gives the transaction `body` of type `name` to an agent, like [`submit`](Pipeline::submit).
+    /// While it waits for a lock, a page, log space, or for another future, its agent runs other
+    /// transactions.
+    ///
+    /// The agent polls it on its own thread: it needs no executor, and its future need not be able
+    /// to move between threads. A future that belongs to an executor (a timer or a socket of tokio)
+    /// works only if it can be polled outside of the executor.
+    ///
+    /// ```
+    /// use clearway::PipelineOptions;
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let stock = db.table("stock")?;
+    /// let pipeline = PipelineOptions::new().agents(2).start(&db)?;
+    /// let clients: Vec<_> = (0..100u8)
+    ///     .map(|n| {
+    ///         let stock = stock.clone();
+    ///         pipeline.submit_async("count", async move |mut tx| {
+    ///             let count = tx.get_for_update(&stock, "bolt").await?.map_or(0, |count| count[0]);
+    ///             tx.put(&stock, "bolt", [count + 1]).await?;
+    ///             Ok(n)
+    ///         })
+    ///     })
+    ///     .collect::<Result<_, _>>()?;
+    /// for client in clients {
+    ///     client.wait()?; // or client.await
+    /// }
+    /// assert_eq!(db.begin().get(&stock, "bolt")?, Some(vec![100]));
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`submit`](Pipeline::submit).
+    pub fn submit_async<T, B>(&self, name: &'static str, body: B) -> Result<Ticket<T>>
+    where
+        T: Send + 'static,
+        B: AsyncFnMut(LentTransaction) -> Result<T> + Send + 'static,
+    {
+        self.shared.database.check_process()?;
+        let (ticket, promise) = ticket::new();
+        let task = AsyncTask::new(name, body, move |result| promise.fulfil(result));
+        self.give(Accepted::Task(Box::new(task)))?;
         Ok(ticket)
     }
 
@@ -223,10 +286,10 @@ impl Pipeline {
         B: FnMut(&mut Transaction) -> Result<T> + Send + 'static,
         D: FnOnce(Result<T>) + Send + 'static,
     {
-        self.give(Box::new(Task::new(name, body, done)))
+        self.give(Accepted::Job(Box::new(Task::new(name, body, done))))
     }
 
-    fn give(&self, job: Box<dyn Job>) -> Result<()> {
+    fn give(&self, job: Accepted) -> Result<()> {
         let shared = &*self.shared;
         shared.database.check_process()?;
         let home = agent::current(shared);
@@ -255,7 +318,7 @@ impl Pipeline {
         drop(self);
     }
 
-    fn end(&self) {
+    pub(crate) fn end(&self) {
         self.shared.inboxes.iter().for_each(|inbox| inbox.close());
         let here = thread::current().id();
         for agent in std::mem::take(&mut *self.agents.lock()) {

@@ -82,28 +82,39 @@ fn run_once<T>(
     // deal with that. The transaction itself is used for nothing but its rollback afterwards.
     match catch_unwind(AssertUnwindSafe(|| body(&mut tx))) {
         Ok(result) => commit_or_roll_back(tx, last, result),
-        Err(panic) => {
-            let message = message_of(&*panic);
-            ended(tx.fail(Count::Panic, Error::Panicked { message }))
-        }
+        Err(panic) => ended(tx.fail(Count::Panic, panicked(&*panic))),
     }
 }
 
-/// Commits or rolls back after the closure has returned. A closure that was a deadlock's victim is
-/// run again even if it hid the error.
+/// How a transaction ends after its closure has returned.
+pub(crate) enum End<T> {
+    Commit(T),
+    RollBack(Error),
+    /// Roll back, and run the closure again.
+    Retry,
+}
+
+/// Decides how a transaction ends. A closure that was a deadlock's victim is run again even if it
+/// hid the error.
 #[inline]
-fn commit_or_roll_back<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
+pub(crate) fn end_of<T>(tx: &Transaction, last: bool, result: Result<T>) -> End<T> {
     let error = match (result, tx.deadlock()) {
-        (Ok(value), None) => return ended(tx.finish(value)),
+        (Ok(value), None) => return End::Commit(value),
         (_, Some(deadlock)) => deadlock,
         (Err(error), None) => error,
     };
     // The program handles a lock timeout, since it has set the limit.
-    if !matches!(error, Error::Deadlock { .. }) {
-        return ended(tx.fail(Count::Rollback, error));
-    }
-    if last {
-        return ended(tx.fail(Count::Rollback, error));
+    let retries = matches!(error, Error::Deadlock { .. }) && !last;
+    if retries { End::Retry } else { End::RollBack(error) }
+}
+
+/// Commits or rolls back after the closure has returned.
+#[inline]
+fn commit_or_roll_back<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
+    match end_of(&tx, last, result) {
+        End::Commit(value) => return ended(tx.finish(value)),
+        End::RollBack(error) => return ended(tx.fail(Count::Rollback, error)),
+        End::Retry => {}
     }
     let context = tx.inner.take_retry_context();
     match tx.undo(Count::Retry) {
@@ -127,8 +138,14 @@ fn ended<T>(outcome: Result<Pending<T>>) -> Attempt<T> {
 /// again.
 #[cold]
 fn pause(attempt: u32) {
-    let ceiling = (PAUSE_FIRST_US << (attempt - 1).min(16)).min(PAUSE_MAX_US);
-    thread::sleep(Duration::from_micros(jitter() % (ceiling + 1)));
+    thread::sleep(pause_before(attempt + 1));
+}
+
+/// Returns the length of the pause before an attempt, from the second on.
+#[cold]
+pub(crate) fn pause_before(attempt: u32) -> Duration {
+    let ceiling = (PAUSE_FIRST_US << (attempt - 2).min(16)).min(PAUSE_MAX_US);
+    Duration::from_micros(jitter() % (ceiling + 1))
 }
 
 /// Returns numbers that differ between threads and calls; no other property is needed.
@@ -139,6 +156,11 @@ fn jitter() -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
+}
+
+/// Returns the error of a closure that has panicked.
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Error {
+    Error::Panicked { message: message_of(panic) }
 }
 
 /// Returns the message of a panic.

@@ -20,10 +20,14 @@ pub type EntryRef<'a> = (&'a [u8], &'a [u8]);
 /// The keys passed, and the gaps between them, stay locked until the transaction ends: a second
 /// scan of the transaction sees the same entries.
 pub struct Cursor {
-    inner: clearway_txn::TableCursor,
+    pub(crate) inner: clearway_txn::TableCursor,
 }
 
 impl Cursor {
+    pub(crate) fn new(inner: clearway_txn::TableCursor) -> Cursor {
+        Cursor { inner }
+    }
+
     pub(crate) fn open(
         tx: &mut Transaction,
         table: &Table,
@@ -33,7 +37,7 @@ impl Cursor {
     ) -> Result<Cursor> {
         let (lower, upper) = range.bounds();
         let opened = tx.inner.cursor(&table.inner, lower, upper, direction, intent);
-        Ok(Cursor { inner: tx.note(opened)? })
+        Ok(Cursor::new(tx.note(opened)?))
     }
 
     /// Returns the next entry, or `None` at the end of the range.

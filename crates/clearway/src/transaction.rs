@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clearway_base::{Error, Lsn, Result};
 use clearway_lock::AbsoluteMode;
 use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{Kind, Savepoint};
+use clearway_txn::{Committed, Kind, Savepoint};
 
 use crate::{
     CommitMode, Cursor, KeyRange, LockWait, Pending, Scan, Table,
@@ -61,6 +61,14 @@ impl Transaction {
         let shard = database.statistics.shard();
         let began = shard.begin();
         let (inner, uncounted) = (database.engine.begin_as(kind), Uncounted::new(shard, kind));
+        Transaction { inner, uncounted, began, trouble: None }
+    }
+
+    /// Begins the transaction of a task.
+    pub(crate) fn begin_task(database: &Inner, kind: Kind) -> Transaction {
+        let shard = database.statistics.shard();
+        let began = shard.begin();
+        let (inner, uncounted) = (database.engine.begin_task(kind), Uncounted::new(shard, kind));
         Transaction { inner, uncounted, began, trouble: None }
     }
 
@@ -515,14 +523,19 @@ impl Transaction {
         {
             return self.fail(Count::Rollback, error);
         }
-        let mut committed = self.inner.commit()?;
-        let timed = Timings::released(self.uncounted.kind(), self.began);
-        let shard = self.uncounted.count(Count::Commit);
-        if shard.mode() == CommitMode::Lazy {
-            shard.log().request_flush(committed.ack);
-            committed.ack = Lsn::ZERO;
+        let committed = self.inner.commit()?;
+        Ok(committed_as(value, committed, self.uncounted, self.began))
+    }
+
+    /// As [`finish`](Transaction::finish), for a task.
+    pub(crate) async fn finish_as_task<T>(mut self, value: T) -> Result<Pending<T>> {
+        if self.trouble.is_some()
+            && let Some(error) = self.take_error_of_scan()
+        {
+            return self.fail_as_task(Count::Rollback, error).await;
         }
-        Ok(Pending::new(value, committed, timed, shard))
+        let committed = self.inner.commit_as_task().await?;
+        Ok(committed_as(value, committed, self.uncounted, self.began))
     }
 
     /// Rolls back and counts the transaction under its type. Returns `error` at once if everything
@@ -534,11 +547,15 @@ impl Transaction {
         let open = self.inner.check_open();
         let (seen, shard) = self.undo(count)?;
         open?;
-        let is_lazy = shard.mode() == CommitMode::Lazy;
-        if is_lazy || shard.log().durable() >= seen {
-            return Err(error);
-        }
-        Ok(Pending::failed(error, seen, shard))
+        failed_with(error, seen, shard)
+    }
+
+    /// As [`fail`](Transaction::fail), for a task.
+    pub(crate) async fn fail_as_task<T>(self, count: Count, error: Error) -> Result<Pending<T>> {
+        let open = self.inner.check_open();
+        let (seen, shard) = self.undo_as_task(count).await?;
+        open?;
+        failed_with(error, seen, shard)
     }
 
     /// Rolls back and counts the transaction under its type. A transaction that has already ended
@@ -547,10 +564,48 @@ impl Transaction {
     pub(crate) fn undo(self, count: Count) -> Result<(Lsn, Arc<Shard>)> {
         let shard = self.uncounted.count(count);
         let seen = self.inner.seen();
-        match self.inner.rollback() {
-            // The transaction was a deadlock's victim.
-            Err(Error::TransactionEnded) => Ok((seen, shard)),
-            result => result.map(|seen| (seen, shard)),
-        }
+        undone(self.inner.rollback(), seen, shard)
+    }
+
+    /// As [`undo`](Transaction::undo), for a task.
+    pub(crate) async fn undo_as_task(self, count: Count) -> Result<(Lsn, Arc<Shard>)> {
+        let shard = self.uncounted.count(count);
+        let seen = self.inner.seen();
+        undone(self.inner.rollback_as_task().await, seen, shard)
+    }
+}
+
+/// Counts a commit, and returns the `Pending` of its value.
+#[inline]
+fn committed_as<T>(
+    value: T,
+    mut committed: Committed,
+    uncounted: Uncounted,
+    began: Began,
+) -> Pending<T> {
+    let timed = Timings::released(uncounted.kind(), began);
+    let shard = uncounted.count(Count::Commit);
+    if shard.mode() == CommitMode::Lazy {
+        shard.log().request_flush(committed.ack);
+        committed.ack = Lsn::ZERO;
+    }
+    Pending::new(value, committed, timed, shard)
+}
+
+/// Returns `error`, or a `Pending` that withholds it until the log is durable up to `seen`.
+fn failed_with<T>(error: Error, seen: Lsn, shard: Arc<Shard>) -> Result<Pending<T>> {
+    let is_lazy = shard.mode() == CommitMode::Lazy;
+    if is_lazy || shard.log().durable() >= seen {
+        return Err(error);
+    }
+    Ok(Pending::failed(error, seen, shard))
+}
+
+/// Returns what `undo` returns for the result of a rollback.
+fn undone(result: Result<Lsn>, seen: Lsn, shard: Arc<Shard>) -> Result<(Lsn, Arc<Shard>)> {
+    match result {
+        // The transaction was a deadlock's victim.
+        Err(Error::TransactionEnded) => Ok((seen, shard)),
+        result => result.map(|seen| (seen, shard)),
     }
 }

@@ -4,7 +4,7 @@ use std::{cell::Cell, collections::VecDeque, sync::Arc, task::Context};
 
 use clearway_sync::{Counter, ThreadWaker, atomic::Ordering, thread};
 
-use super::{Inbox, Job, PipelineShared, PipelineStats, inbox::ParkCheck};
+use super::{Accepted, Inbox, Job, PipelineShared, PipelineStats, inbox::ParkCheck, tasks::Tasks};
 
 /// The counters of an agent. Only the agent writes them.
 #[derive(Default)]
@@ -16,6 +16,11 @@ pub(super) struct AgentCounters {
 }
 
 impl AgentCounters {
+    /// Counts a result. Called by the agent.
+    pub(super) fn count_result(&self) {
+        self.results.add_as_only_writer(1);
+    }
+
     pub(super) fn add_to(&self, sum: PipelineStats) -> PipelineStats {
         PipelineStats {
             results: sum.results + self.results.get(),
@@ -46,11 +51,14 @@ pub(super) struct Agent {
     number: usize,
     /// Jobs that were run, in this order, and whose results are not delivered yet.
     waiting: VecDeque<Box<dyn Job>>,
+    tasks: Tasks,
 }
 
 impl Agent {
+    /// An agent that runs on this thread.
     pub(super) fn new(shared: Arc<PipelineShared>, number: usize) -> Agent {
-        Agent { shared, number, waiting: VecDeque::new() }
+        let tasks = Tasks::new(ThreadWaker::current(), shared.tasks_max);
+        Agent { shared, number, waiting: VecDeque::new(), tasks }
     }
 
     /// Works until the inbox is closed and the results of all its jobs are delivered (PIPELINE-2).
@@ -63,8 +71,12 @@ impl Agent {
                 return;
             }
             self.deliver_ready();
+            self.tasks.poll_ready();
             match self.next() {
-                Some(job) => self.perform(job),
+                Some(Accepted::Job(job)) => self.perform(job),
+                Some(Accepted::Task(task)) => {
+                    self.tasks.begin(task.begin(Arc::clone(&self.shared), self.number));
+                }
                 None if self.park() => return,
                 None => {}
             }
@@ -88,7 +100,7 @@ impl Agent {
             delivered += 1;
             // Count the result before it is delivered, so that a client with a result finds it
             // counted.
-            self.counters().results.add_as_only_writer(1);
+            self.counters().count_result();
             job.deliver();
         }
         if delivered > 0 {
@@ -97,8 +109,12 @@ impl Agent {
     }
 
     /// Returns the next transaction to run: from the agent's own inbox, or from another's
-    /// (PIPELINE-3). Takes only one at a time, since no other agent could take what this one holds.
-    fn next(&mut self) -> Option<Box<dyn Job>> {
+    /// (PIPELINE-3). Takes only one at a time, since no other agent could take what this one holds,
+    /// and none while it has as many tasks as it may have.
+    fn next(&mut self) -> Option<Accepted> {
+        if self.tasks.is_full() {
+            return None;
+        }
         self.shared.inboxes[self.number].pop().or_else(|| {
             let stolen = self.others().find_map(super::Jobs::pop)?;
             self.counters().stolen.add_as_only_writer(1);
@@ -120,13 +136,20 @@ impl Agent {
         // Relaxed: the inboxes' mutexes order it (INBOX-4).
         shared.asleep.fetch_add(1, Ordering::Relaxed);
         let check = inbox.prepare_park(&waker);
-        let is_over = check == ParkCheck::Closed && self.waiting.is_empty();
-        // A closed inbox stores no waker: then only a result can wake this agent. It does not look
-        // into the other inboxes, since each agent runs the jobs that are left in its own.
-        let is_idle = check == ParkCheck::Closed
+        let has_work = !self.waiting.is_empty() || !self.tasks.is_empty();
+        let is_over = check == ParkCheck::Closed && !has_work;
+        // A closed inbox stores no waker: then only a result or a task can wake this agent. It does
+        // not look into the other inboxes, since each agent runs the jobs that are left in its own.
+        // An agent that may begin no further task waits for one of its own.
+        let is_idle = self.tasks.is_full()
+            || check == ParkCheck::Closed
             || check == ParkCheck::MayPark && self.others().all(Inbox::is_empty);
         let mut context = Context::from_waker(&waker);
-        if !is_over && is_idle && !self.waiting.front().is_some_and(|job| job.poll(&mut context)) {
+        if !is_over
+            && is_idle
+            && !self.waiting.front().is_some_and(|job| job.poll(&mut context))
+            && !self.tasks.is_ready()
+        {
             self.counters().parks.add_as_only_writer(1);
             thread::park();
         }

@@ -1,11 +1,73 @@
 //! One client's transaction: it is run, then waits for the log, then its result is delivered.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use clearway_base::Result;
 
-use super::Ran;
-use crate::{Transaction, database::Inner, runner};
+use super::{PipelineShared, Ran, tasks::TaskFuture};
+use crate::{LentTransaction, Transaction, async_runner, database::Inner, runner};
+
+/// What an inbox holds.
+pub(super) enum Accepted {
+    /// A closure, which the agent runs to its end.
+    Job(Box<dyn Job>),
+    /// An asynchronous closure, which the agent begins.
+    Task(Box<dyn Begin>),
+}
+
+/// An asynchronous transaction with a result of any type, which was not begun yet.
+pub(super) trait Begin: Send {
+    /// Begins it on the agent `number`. The future delivers the result.
+    fn begin(self: Box<Self>, shared: Arc<PipelineShared>, number: usize) -> TaskFuture;
+}
+
+/// An asynchronous closure with its callback.
+pub(super) struct AsyncTask<B, D> {
+    name: &'static str,
+    body: B,
+    done: D,
+}
+
+impl<B, D> AsyncTask<B, D> {
+    pub(super) fn new(name: &'static str, body: B, done: D) -> AsyncTask<B, D> {
+        AsyncTask { name, body, done }
+    }
+}
+
+impl<T, B, D> Begin for AsyncTask<B, D>
+where
+    T: 'static,
+    B: AsyncFnMut(LentTransaction) -> Result<T> + Send + 'static,
+    D: FnOnce(Result<T>) + Send + 'static,
+{
+    fn begin(self: Box<Self>, shared: Arc<PipelineShared>, number: usize) -> TaskFuture {
+        let AsyncTask { name, body, done } = *self;
+        Box::pin(async move {
+            let result = match async_runner::run_lending(&shared.database, name, body).await {
+                Ok(pending) => {
+                    pending.request_flush();
+                    pending.await
+                }
+                Err(error) => Err(error),
+            };
+            // Before the delivery, so that a client with a result finds it counted.
+            shared.counters[number].count_result();
+            deliver(done, result);
+        })
+    }
+}
+
+/// Calls the callback of a client. The panic hook has reported a panic; the callback's author must
+/// handle it.
+fn deliver<T>(done: impl FnOnce(Result<T>), result: Result<T>) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| done(result))) {
+        // Dropping the payload could panic again.
+        std::mem::forget(payload);
+    }
+}
 
 /// A transaction with a result of any type.
 pub(super) trait Job: Send {
@@ -76,10 +138,6 @@ where
             Ran::Failed(error) => Err(error),
             Ran::Not => Err(clearway_base::Error::Closed),
         };
-        // The panic hook has reported the panic; the callback's author must handle it.
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| done(result))) {
-            // Dropping the payload could panic again.
-            std::mem::forget(payload);
-        }
+        deliver(done, result);
     }
 }

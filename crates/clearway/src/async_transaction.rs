@@ -1,0 +1,451 @@
+//! The transactions of tasks: their operations are futures.
+//!
+//! They keep no thread while they wait for a lock, for a page to be read, or for log space, and need
+//! no particular executor: wakers are all they use.
+
+use std::{
+    ops::{Deref, DerefMut},
+    sync::Arc,
+};
+
+use clearway_base::Result;
+use clearway_lock::AbsoluteMode;
+use clearway_sync::{Mutex, step};
+use clearway_tree::{Direction, ReadIntent};
+use clearway_txn::{Kind, Savepoint};
+
+use crate::{
+    Cursor, Entry, EntryRef, KeyRange, LockWait, Pending, Table, Transaction, database::Inner,
+    statistics::Count,
+};
+
+/// A transaction whose operations are futures: for sessions of a server, and other tasks that must
+/// not block their thread. Begun with [`begin_async`](crate::Database::begin_async).
+///
+/// The operations, their guarantees and their errors are those of [`Transaction`].
+///
+/// # Cancellation
+/// - The future of an operation may be dropped: the operation has had no effect, and the
+///   transaction goes on. Locks that it was granted may stay. (A
+///   [`rollback_to`](AsyncTransaction::rollback_to) that was polled takes place all the same.)
+/// - A transaction that is dropped before its commit was requested is rolled back, by a thread of
+///   the database, whatever becomes of the executor; its locks are released then.
+///   [`Database::close`](crate::Database::close) waits for these rollbacks.
+/// - If the future of a [`commit`](AsyncTransaction::commit) was polled, the transaction is
+///   committed.
+///
+/// A transaction that is passed to [`mem::forget`](std::mem::forget) keeps its locks until the
+/// database is closed.
+///
+/// ```
+/// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let stock = db.table("stock")?;
+/// let mut tx = db.begin_async("adjust");
+/// tx.insert(&stock, "bolt", "7").await?;
+/// let before = tx.savepoint().await?;
+/// tx.update(&stock, "bolt", "6").await?;
+/// tx.rollback_to(&before).await?;
+/// assert_eq!(tx.get(&stock, "bolt").await?.as_deref(), Some(&b"7"[..]));
+/// tx.commit().await?;
+/// # Ok::<(), clearway::Error>(())
+/// # })?;
+/// # Ok::<(), clearway::Error>(())
+/// ```
+#[must_use = "a transaction that is dropped is rolled back"]
+pub struct AsyncTransaction {
+    pub(crate) tx: Transaction,
+}
+
+impl AsyncTransaction {
+    pub(crate) fn begin(database: &Inner, kind: Kind) -> AsyncTransaction {
+        AsyncTransaction { tx: Transaction::begin_task(database, kind) }
+    }
+
+    /// Returns the value of `key`, or `None` if the key is absent, like [`Transaction::get`].
+    ///
+    /// # Errors
+    /// Those of [`Transaction::get`].
+    pub async fn get(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        self.read(table, key.as_ref(), ReadIntent::Read).await
+    }
+
+    /// Reads a value that is about to be written, like [`Transaction::get_for_update`].
+    ///
+    /// # Errors
+    /// Those of [`Transaction::get`].
+    pub async fn get_for_update(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+    ) -> Result<Option<Vec<u8>>> {
+        self.read(table, key.as_ref(), ReadIntent::Update).await
+    }
+
+    async fn read(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        intent: ReadIntent,
+    ) -> Result<Option<Vec<u8>>> {
+        let mut value = Vec::new();
+        let get = self.tx.inner.get_as_task(&table.inner, key, intent, &mut value);
+        let result = step::never_blocking(get).await;
+        Ok(self.tx.note(result)?.then_some(value))
+    }
+
+    /// Inserts a key, like [`Transaction::insert`].
+    ///
+    /// # Errors
+    /// Those of [`Transaction::insert`].
+    pub async fn insert(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Result<()> {
+        let insert = self.tx.inner.insert_as_task(&table.inner, key.as_ref(), value.as_ref());
+        let result = step::never_blocking(insert).await;
+        self.tx.note(result)
+    }
+
+    /// Inserts a key or replaces its value, like [`Transaction::put`]. Returns true if the key was
+    /// present.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::put`].
+    pub async fn put(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Result<bool> {
+        let put = self.tx.inner.put_as_task(&table.inner, key.as_ref(), value.as_ref());
+        let result = step::never_blocking(put).await;
+        self.tx.note(result)
+    }
+
+    /// Replaces the value of a key, like [`Transaction::update`].
+    ///
+    /// # Errors
+    /// Those of [`Transaction::update`].
+    pub async fn update(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Result<()> {
+        let update = self.tx.inner.update_as_task(&table.inner, key.as_ref(), value.as_ref());
+        let result = step::never_blocking(update).await;
+        self.tx.note(result)
+    }
+
+    /// Removes a key, like [`Transaction::delete`].
+    ///
+    /// # Errors
+    /// Those of [`Transaction::delete`].
+    pub async fn delete(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<()> {
+        let delete = self.tx.inner.delete_as_task(&table.inner, key.as_ref());
+        let result = step::never_blocking(delete).await;
+        self.tx.note(result)
+    }
+
+    /// Begins a scan of a key range, smallest key first, like [`Transaction::scan`].
+    ///
+    /// ```
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let fruit = db.table("fruit")?;
+    /// let mut tx = db.begin_async("list");
+    /// for name in ["apple", "pear", "plum", "quince"] {
+    ///     tx.put(&fruit, name, "").await?;
+    /// }
+    /// let mut scan = tx.scan(&fruit, "b"..).await?;
+    /// let mut names = Vec::new();
+    /// while let Some((name, _)) = scan.next().await? {
+    ///     names.push(name);
+    /// }
+    /// assert_eq!(names, [&b"pear"[..], b"plum", b"quince"]);
+    /// # Ok::<(), clearway::Error>(())
+    /// # })?;
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Transaction::cursor`].
+    pub async fn scan(&mut self, table: &Table, range: impl KeyRange) -> Result<AsyncScan<'_>> {
+        self.open_scan(table, range, Direction::Ascending, ReadIntent::Read).await
+    }
+
+    /// Begins a scan of a key range, largest key first.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::cursor`].
+    pub async fn scan_descending(
+        &mut self,
+        table: &Table,
+        range: impl KeyRange,
+    ) -> Result<AsyncScan<'_>> {
+        self.open_scan(table, range, Direction::Descending, ReadIntent::Read).await
+    }
+
+    /// Begins a scan that locks each entry as a write does, like [`Transaction::scan_for_update`].
+    ///
+    /// # Errors
+    /// Those of [`Transaction::cursor`].
+    pub async fn scan_for_update(
+        &mut self,
+        table: &Table,
+        range: impl KeyRange,
+    ) -> Result<AsyncScan<'_>> {
+        self.open_scan(table, range, Direction::Ascending, ReadIntent::Update).await
+    }
+
+    async fn open_scan(
+        &mut self,
+        table: &Table,
+        range: impl KeyRange,
+        direction: Direction,
+        intent: ReadIntent,
+    ) -> Result<AsyncScan<'_>> {
+        let cursor = self.open_cursor(table, range, direction, intent).await?;
+        Ok(AsyncScan { tx: self, cursor })
+    }
+
+    /// Returns a cursor over a key range, to be stepped with [`next`](AsyncTransaction::next): for
+    /// programs that run other operations between two entries.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::cursor`].
+    pub async fn cursor(
+        &mut self,
+        table: &Table,
+        range: impl KeyRange,
+        direction: Direction,
+    ) -> Result<Cursor> {
+        self.open_cursor(table, range, direction, ReadIntent::Read).await
+    }
+
+    async fn open_cursor(
+        &mut self,
+        table: &Table,
+        range: impl KeyRange,
+        direction: Direction,
+        intent: ReadIntent,
+    ) -> Result<Cursor> {
+        let (lower, upper) = range.bounds();
+        let open = self.tx.inner.cursor_as_task(&table.inner, lower, upper, direction, intent);
+        let opened = step::never_blocking(open).await;
+        Ok(Cursor::new(self.tx.note(opened)?))
+    }
+
+    /// Returns the next entry of a cursor, or `None` at the end of its range.
+    ///
+    /// # Errors
+    /// Those of [`Cursor::next`].
+    pub async fn next(&mut self, cursor: &mut Cursor) -> Result<Option<Entry>> {
+        let found = self.advance(cursor).await?;
+        Ok(found.then(|| {
+            let (key, value) = cursor.inner.entry();
+            (key.to_vec(), value.to_vec())
+        }))
+    }
+
+    async fn advance(&mut self, cursor: &mut Cursor) -> Result<bool> {
+        let advance = cursor.inner.advance_as_task(&mut self.tx.inner);
+        let result = step::never_blocking(advance).await;
+        self.tx.note(result)
+    }
+
+    /// Returns the error that makes the closure's transaction roll back, like
+    /// [`Transaction::abort`].
+    ///
+    /// # Errors
+    /// Always [`Error::Aborted`](crate::Error::Aborted).
+    pub fn abort<T>(&self, reason: impl Into<String>) -> Result<T> {
+        self.tx.abort(reason)
+    }
+
+    /// Locks a whole table until the transaction ends, like [`Transaction::lock_table`].
+    ///
+    /// # Errors
+    /// Those of [`Transaction::lock_table`].
+    pub async fn lock_table(&mut self, table: &Table, mode: AbsoluteMode) -> Result<()> {
+        let lock = self.tx.inner.lock_table_as_task(&table.inner, mode);
+        let result = step::never_blocking(lock).await;
+        self.tx.note(result)
+    }
+
+    /// Locks all tables at once, like [`Transaction::lock_database`].
+    ///
+    /// # Errors
+    /// Those of [`Transaction::lock_database`].
+    pub async fn lock_database(&mut self, mode: AbsoluteMode) -> Result<()> {
+        let result = step::never_blocking(self.tx.inner.lock_database_as_task(mode)).await;
+        self.tx.note(result)
+    }
+
+    /// Sets a savepoint, to which [`rollback_to`](AsyncTransaction::rollback_to) can roll back.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::savepoint`].
+    pub async fn savepoint(&mut self) -> Result<Savepoint> {
+        step::never_blocking(self.tx.inner.savepoint_as_task()).await
+    }
+
+    /// Undoes the changes since the savepoint, which stays valid, like
+    /// [`Transaction::rollback_to`].
+    ///
+    /// # Errors
+    /// Those of [`Transaction::rollback_to`].
+    pub async fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
+        step::never_blocking(self.tx.inner.rollback_to_as_task(savepoint)).await
+    }
+
+    /// Sets how this transaction's further operations wait for locks.
+    pub fn lock_wait(&mut self, wait: LockWait) {
+        self.tx.lock_wait(wait);
+    }
+
+    /// Commits and returns once the transaction is durable.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::commit`].
+    pub async fn commit(self) -> Result<()> {
+        self.commit_pipelined().await?.await
+    }
+
+    /// Commits and returns once the locks are released; the [`Pending`] becomes ready when the
+    /// transaction is durable.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::commit_pipelined`].
+    pub async fn commit_pipelined(self) -> Result<Pending<()>> {
+        let pending = step::never_blocking(self.tx.finish_as_task(())).await?;
+        pending.request_flush();
+        Ok(pending)
+    }
+
+    /// Undoes all changes and ends the transaction, like [`Transaction::rollback`].
+    ///
+    /// # Errors
+    /// Those of [`Transaction::rollback`].
+    pub async fn rollback(self) -> Result<()> {
+        step::never_blocking(self.tx.undo_as_task(Count::Rollback)).await.map(drop)
+    }
+}
+
+impl std::fmt::Debug for AsyncTransaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("AsyncTransaction").field(&self.tx.inner).finish()
+    }
+}
+
+/// A scan of a key range by a task. Made by [`AsyncTransaction::scan`],
+/// [`scan_descending`](AsyncTransaction::scan_descending) and
+/// [`scan_for_update`](AsyncTransaction::scan_for_update).
+///
+/// If the future of a step is dropped, the scan stays where it was.
+pub struct AsyncScan<'tx> {
+    tx: &'tx mut AsyncTransaction,
+    cursor: Cursor,
+}
+
+impl AsyncScan<'_> {
+    /// From now on passes over entries that another transaction has locked instead of waiting for
+    /// them, like [`Scan::skip_locked`](crate::Scan::skip_locked).
+    pub fn skip_locked(mut self) -> Self {
+        self.cursor.inner.skip_locked();
+        self
+    }
+
+    /// Returns the next entry, or `None` at the end of the range.
+    ///
+    /// # Errors
+    /// The errors of every read, including [`Deadlock`](crate::Error::Deadlock)
+    /// and [`LockTimeout`](crate::Error::LockTimeout).
+    #[allow(clippy::should_implement_trait)] // It is a future.
+    pub async fn next(&mut self) -> Result<Option<Entry>> {
+        self.tx.next(&mut self.cursor).await
+    }
+
+    /// Like [`next`](AsyncScan::next), but borrows the entry from the scan's buffers, which the next
+    /// step reuses.
+    ///
+    /// # Errors
+    /// Those of `next`.
+    pub async fn next_ref(&mut self) -> Result<Option<EntryRef<'_>>> {
+        let found = self.tx.advance(&mut self.cursor).await?;
+        Ok(found.then(|| self.cursor.inner.entry()))
+    }
+
+    /// Returns the number of remaining entries, each of which is locked as by every scan.
+    ///
+    /// # Errors
+    /// The first error that the scan meets.
+    pub async fn count(mut self) -> Result<u64> {
+        let mut count = 0;
+        while self.next_ref().await?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+/// The transaction of an asynchronous closure: an [`AsyncTransaction`] that is committed when the
+/// closure returns `Ok`, and rolled back when it returns an error.
+///
+/// It is a value and not a reference, so that the futures of closures can move between threads. A
+/// closure that keeps it beyond its end, so that it can be neither committed nor run again, fails
+/// with [`TransactionEnded`](crate::Error::TransactionEnded), and the transaction is rolled back when it is dropped.
+pub struct LentTransaction {
+    /// `None` only while this is being dropped.
+    transaction: Option<AsyncTransaction>,
+    lender: Arc<Lender>,
+}
+
+/// The place where a transaction comes back to when its closure has ended.
+#[derive(Default)]
+pub(crate) struct Lender {
+    back: Mutex<Option<AsyncTransaction>>,
+}
+
+impl Lender {
+    pub(crate) fn lend(self: &Arc<Lender>, transaction: AsyncTransaction) -> LentTransaction {
+        LentTransaction { transaction: Some(transaction), lender: Arc::clone(self) }
+    }
+
+    /// Takes the transaction, if it has come back.
+    pub(crate) fn take_back(&self) -> Option<AsyncTransaction> {
+        self.back.lock().take()
+    }
+}
+
+/// The message of a panic that cannot happen: only the drop takes the transaction.
+const LENT: &str = "a lent transaction is there until it is dropped";
+
+impl Deref for LentTransaction {
+    type Target = AsyncTransaction;
+
+    fn deref(&self) -> &AsyncTransaction {
+        self.transaction.as_ref().expect(LENT)
+    }
+}
+
+impl DerefMut for LentTransaction {
+    fn deref_mut(&mut self) -> &mut AsyncTransaction {
+        self.transaction.as_mut().expect(LENT)
+    }
+}
+
+impl Drop for LentTransaction {
+    fn drop(&mut self) {
+        *self.lender.back.lock() = self.transaction.take();
+    }
+}
+
+impl std::fmt::Debug for LentTransaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("LentTransaction").field(&self.tx.inner).finish()
+    }
+}

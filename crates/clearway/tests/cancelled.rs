@@ -1,0 +1,324 @@
+//! Tasks that are dropped, in every state that they can be in: whatever is dropped, the others get
+//! what it held, and the database is what the transactions that went on have made of it.
+
+use std::{
+    collections::HashMap,
+    future::{Future, poll_fn},
+    pin::pin,
+    task::Poll,
+    time::Duration,
+};
+
+use clearway::{AsyncTransaction, Database, Error, LockWait, Options, Result, Table};
+use clearway_testkit::Random;
+use tokio::runtime::{Builder, Runtime};
+
+fn threads(count: usize) -> Runtime {
+    Builder::new_multi_thread().worker_threads(count).enable_time().build().unwrap()
+}
+
+/// Polls a future, and drops it when it has been polled `polls` times and is not ready: `None`.
+async fn polled<F: Future>(polls: u32, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut left = polls;
+    poll_fn(move |cx| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        match future.as_mut().poll(cx) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending if left == 0 => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
+
+/// Polls a future until it waits for the first time, and drops it then.
+async fn dropped_while_it_waits<F: Future>(future: F) {
+    assert!(polled(1, future).await.is_none(), "it waits");
+}
+
+const ACCOUNTS: u32 = 3_000;
+const OPENING: u64 = 1_000;
+
+struct Bank {
+    db: Database,
+    accounts: Table,
+    notes: Table,
+}
+
+fn key(account: u32) -> [u8; 4] {
+    account.to_be_bytes()
+}
+
+/// An account takes a kilobyte, so that all of them are several times the cache.
+fn row(balance: u64) -> Vec<u8> {
+    let mut row = vec![0; 1_000];
+    row[..8].copy_from_slice(&balance.to_be_bytes());
+    row
+}
+
+fn balance(row: &[u8]) -> u64 {
+    u64::from_be_bytes(*row.first_chunk().unwrap())
+}
+
+impl Bank {
+    fn open(directory: &std::path::Path) -> Bank {
+        let db = Options::new().cache_size(1 << 20).open(directory).unwrap();
+        let (accounts, notes) = (db.table("accounts").unwrap(), db.table("notes").unwrap());
+        for first in (0..ACCOUNTS).step_by(100) {
+            db.transact("fill", |tx| {
+                (first..first + 100).try_for_each(|n| tx.insert(&accounts, key(n), row(OPENING)))
+            })
+            .unwrap();
+        }
+        Bank { db, accounts, notes }
+    }
+
+    /// Moves an amount, in the order in which the accounts are drawn: deadlocks are part of it. Each
+    /// operation may be dropped after a few polls, and is repeated then.
+    async fn transfer(&self, tx: &mut AsyncTransaction, rng: &mut Random) -> Result<()> {
+        let hot = rng.below(10) < 3;
+        let range = if hot { 4 } else { u64::from(ACCOUNTS) };
+        let (from, to) = (rng.below(range) as u32, rng.below(u64::from(ACCOUNTS)) as u32);
+        if from == to {
+            return Ok(());
+        }
+        let amount = rng.below(50);
+        for (account, sign) in [(from, -1i64), (to, 1)] {
+            let read = loop {
+                let polls = 1 + rng.below(3) as u32;
+                let get = tx.get_for_update(&self.accounts, key(account));
+                if let Some(read) = polled(polls, get).await {
+                    break read?;
+                }
+                tokio::task::yield_now().await;
+            };
+            let next = balance(&read.unwrap()).wrapping_add_signed(sign * amount as i64);
+            loop {
+                let polls = 1 + rng.below(3) as u32;
+                let put = tx.put(&self.accounts, key(account), row(next));
+                if let Some(put) = polled(polls, put).await {
+                    put?;
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+        }
+        if rng.below(4) == 0 {
+            // A value in overflow pages, of which some are dropped half written.
+            let note = vec![from as u8; 9_000 + rng.below(30_000) as usize];
+            let put = tx.put(&self.notes, key(from), note);
+            if let Some(put) = polled(1 + rng.below(6) as u32, put).await {
+                put?;
+            }
+        }
+        if rng.below(8) == 0 {
+            let savepoint = tx.savepoint().await?;
+            tx.put(&self.accounts, key(to), row(0)).await?;
+            // It takes place in any case.
+            let _ = polled(1, tx.rollback_to(&savepoint)).await;
+        }
+        Ok(())
+    }
+
+    async fn total(&self) -> u64 {
+        let mut tx = self.db.begin_async("total");
+        let mut scan = tx.scan(&self.accounts, ..).await.unwrap();
+        let mut total = 0u64;
+        while let Some((_, row)) = scan.next_ref().await.unwrap() {
+            total = total.wrapping_add(balance(row)); // A balance may be negative.
+        }
+        tx.rollback().await.unwrap();
+        total
+    }
+}
+
+/// Transfers by many tasks on data that exceed the cache, while operations, transactions, commits
+/// and rollbacks to savepoints are dropped.
+#[test]
+fn money_is_kept_while_everything_is_dropped() {
+    let directory = tempfile::tempdir().unwrap();
+    let bank = std::sync::Arc::new(Bank::open(directory.path()));
+    threads(2).block_on(async {
+        let tasks: Vec<_> = (0..64u64)
+            .map(|seed| {
+                let bank = bank.clone();
+                tokio::spawn(async move {
+                    let mut rng = Random::new(seed);
+                    for _ in 0..20 {
+                        let mut tx = bank.db.begin_async("transfer");
+                        let steps = 2 + rng.below(40) as u32;
+                        let may_end = rng.below(3) > 0;
+                        let transfer = bank.transfer(&mut tx, &mut rng);
+                        let polls = if may_end { u32::MAX } else { steps };
+                        match polled(polls, transfer).await {
+                            Some(Ok(())) if rng.below(4) > 0 => {
+                                let commit = tx.commit();
+                                let polls = if rng.below(3) == 0 { 1 } else { u32::MAX };
+                                let committed = polled(polls, commit).await;
+                                committed.transpose().unwrap();
+                            }
+                            Some(Ok(())) => {
+                                // Dropped when it was polled, or ended.
+                                let _ = polled(rng.below(3) as u32, tx.rollback()).await;
+                            }
+                            Some(Err(Error::Deadlock { .. })) | None => drop(tx),
+                            Some(Err(error)) => panic!("{error}"),
+                        }
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(bank.total().await, u64::from(ACCOUNTS) * OPENING);
+    });
+    let stats = bank.db.stats().engine;
+    assert_eq!(stats.active, 0);
+    assert!(stats.pool.reads > 1_000, "the data exceed the cache: {}", stats.pool.reads);
+    let report = bank.db.verify().unwrap();
+    assert_eq!(report.unreachable_pages, 0);
+    bank.db.close().unwrap();
+    let bank = Options::new().open(directory.path()).unwrap();
+    assert_eq!(bank.verify().unwrap().unreachable_pages, 0);
+}
+
+/// An operation that was dropped has had no effect, and its transaction goes on: it is compared with
+/// a map.
+#[test]
+fn dropped_operation_has_had_no_effect() {
+    let directory = tempfile::tempdir().unwrap();
+    let bank = Bank::open(directory.path());
+    threads(1).block_on(async {
+        let mut rng = Random::new(1);
+        let mut dropped = 0;
+        for _ in 0..40 {
+            let mut tx = bank.db.begin_async("model");
+            let mut model: HashMap<u32, Option<Vec<u8>>> = HashMap::new();
+            for _ in 0..40 {
+                let account = rng.below(u64::from(ACCOUNTS)) as u32;
+                let (polls, value) = (1 + rng.below(2) as u32, row(rng.below(100)));
+                let written = match rng.below(3) {
+                    0 => {
+                        let delete = tx.delete(&bank.accounts, key(account));
+                        match polled(polls, delete).await {
+                            Some(Ok(())) => Some(None),
+                            Some(Err(Error::NotFound)) | None => None,
+                            Some(Err(error)) => panic!("{error}"),
+                        }
+                    }
+                    1 => {
+                        let value = vec![account as u8; 9_000 + rng.below(20_000) as usize];
+                        let put = tx.put(&bank.accounts, key(account), &value);
+                        polled(polls, put).await.map(|put| put.map(|_| Some(value)).unwrap())
+                    }
+                    _ => {
+                        let put = tx.put(&bank.accounts, key(account), &value);
+                        polled(polls, put).await.map(|put| put.map(|_| Some(value)).unwrap())
+                    }
+                };
+                match written {
+                    Some(value) => _ = model.insert(account, value),
+                    None => dropped += 1,
+                }
+            }
+            for (account, value) in model {
+                assert_eq!(tx.get(&bank.accounts, key(account)).await.unwrap(), value);
+            }
+            tx.rollback().await.unwrap();
+        }
+        assert!(dropped > 100, "{dropped}");
+        assert_eq!(bank.total().await, u64::from(ACCOUNTS) * OPENING);
+    });
+    assert_eq!(bank.db.verify().unwrap().unreachable_pages, 0);
+}
+
+/// A wait that was dropped no longer keeps others from the lock, on a key, a table or the database.
+#[test]
+fn dropped_wait_is_withdrawn() {
+    let db = Options::in_memory().cache_size(16 << 20).open("").unwrap();
+    let table = db.table("t").unwrap();
+    threads(1).block_on(async {
+        for level in 0..3 {
+            let mut reader = db.begin_async("reader");
+            reader.get(&table, "k").await.unwrap();
+            let mut writer = db.begin_async("writer");
+            match level {
+                0 => dropped_while_it_waits(writer.put(&table, "k", "1")).await,
+                1 => {
+                    let mode = clearway::AbsoluteMode::Exclusive;
+                    dropped_while_it_waits(writer.lock_table(&table, mode)).await;
+                }
+                _ => {
+                    let mode = clearway::AbsoluteMode::Exclusive;
+                    dropped_while_it_waits(writer.lock_database(mode)).await;
+                }
+            }
+            // A second reader would queue up behind the writer.
+            let mut second = db.begin_async("second");
+            second.lock_wait(LockWait::Never);
+            second.get(&table, "k").await.unwrap();
+            reader.rollback().await.unwrap();
+            second.rollback().await.unwrap();
+            // The writer goes on.
+            writer.put(&table, "k", "1").await.unwrap();
+            writer.rollback().await.unwrap();
+        }
+    });
+}
+
+/// The grant comes after the waiter's last poll: the lock must go to the next one.
+#[test]
+fn grant_that_is_not_picked_up_is_passed_on() {
+    let db = Options::in_memory().cache_size(16 << 20).open("").unwrap();
+    let table = db.table("t").unwrap();
+    threads(2).block_on(async {
+        for _ in 0..200 {
+            let mut holder = db.begin_async("holder");
+            holder.put(&table, "k", "1").await.unwrap();
+            let mut waiter = db.begin_async("waiter");
+            let mut wait = Box::pin(async {
+                let result = waiter.put(&table, "k", "2").await;
+                (waiter, result)
+            });
+            poll_fn(|cx| {
+                assert!(wait.as_mut().poll(cx).is_pending());
+                Poll::Ready(())
+            })
+            .await;
+            let (next_db, next_table) = (db.clone(), table.clone());
+            let next = tokio::spawn(async move {
+                let mut next = next_db.begin_async("next");
+                next.put(&next_table, "k", "3").await.unwrap();
+                next.rollback().await.unwrap();
+            });
+            tokio::task::yield_now().await;
+            holder.rollback().await.unwrap(); // grants
+            drop(wait);
+            tokio::time::timeout(Duration::from_secs(20), next).await.expect("granted").unwrap();
+        }
+    });
+    assert_eq!(db.stats().engine.active, 0);
+}
+
+/// A transaction that is never dropped keeps its locks, and nothing else stops.
+#[test]
+fn forgotten_transaction_keeps_its_locks_until_the_close() {
+    let db = Options::in_memory().cache_size(16 << 20).open("").unwrap();
+    let table = db.table("t").unwrap();
+    threads(1).block_on(async {
+        let mut forgotten = db.begin_async("forgotten");
+        forgotten.put(&table, "k", "1").await.unwrap();
+        std::mem::forget(forgotten);
+        let mut other = db.begin_async("other");
+        other.lock_wait(LockWait::For(Duration::from_millis(20)));
+        assert!(matches!(other.get(&table, "k").await, Err(Error::LockTimeout { .. })));
+        other.put(&table, "other", "1").await.unwrap();
+        other.commit().await.unwrap();
+    });
+    assert!(matches!(db.close(), Err(Error::StillInUse { transactions: 1, .. })));
+}

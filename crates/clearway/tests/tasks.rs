@@ -1,0 +1,217 @@
+//! Transactions of tasks: what the interface accepts, and what they do beside each other.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use clearway::{Database, Error, LockWait, Options, Result, Table};
+use tokio::runtime::{Builder, Runtime};
+
+fn threads(count: usize) -> Runtime {
+    Builder::new_multi_thread().worker_threads(count).enable_time().build().unwrap()
+}
+
+fn database() -> (Database, Table) {
+    let db = Options::in_memory().cache_size(16 << 20).open("").unwrap();
+    let table = db.table("t").unwrap();
+    (db, table)
+}
+
+/// What a program writes most often must compile: tasks that a runtime moves between threads, with
+/// borrowed and with owned captures.
+#[test]
+fn closures_of_tasks_that_move_between_threads_compile() {
+    let (db, table) = database();
+    threads(2).block_on(async {
+        // The captures of the closure are borrowed from the task.
+        let (name, other) = (String::from("borrowed"), db.clone());
+        let borrowed = table.clone();
+        let first = tokio::spawn(async move {
+            let key = name.as_str();
+            let db = &other;
+            db.transact_async("x", async |mut tx| {
+                tx.put(&borrowed, key, "1").await?;
+                tx.get(&borrowed, &name).await
+            })
+            .await
+        });
+        // They are owned by each attempt.
+        let (other, owned) = (db.clone(), table.clone());
+        let second = tokio::spawn(async move {
+            other
+                .transact_async("x", move |mut tx| {
+                    let (owned, key) = (owned.clone(), vec![7u8]);
+                    async move {
+                        tx.put(&owned, &key, "2").await?;
+                        let mut scan = tx.scan(&owned, ..).await?;
+                        scan.next().await?;
+                        tx.get(&owned, key).await
+                    }
+                })
+                .await
+        });
+        assert_eq!(first.await.unwrap().unwrap(), Some(b"1".to_vec()));
+        assert_eq!(second.await.unwrap().unwrap(), Some(b"2".to_vec()));
+        // A named function, and a session.
+        let session = tokio::spawn(session(db.clone(), table.clone()));
+        assert_eq!(session.await.unwrap().unwrap(), 3);
+    });
+}
+
+async fn session(db: Database, table: Table) -> Result<u64> {
+    let mut tx = db.begin_async("session");
+    tx.insert(&table, "session", "3").await?;
+    let count = tx.scan(&table, ..).await?.count().await?;
+    tx.commit().await?;
+    Ok(count)
+}
+
+#[test]
+fn every_operation_does_what_the_blocking_one_does() {
+    let (db, table) = database();
+    threads(1).block_on(async {
+        let mut tx = db.begin_async("all");
+        tx.insert(&table, "a", "1").await.unwrap();
+        assert!(matches!(tx.insert(&table, "a", "2").await, Err(Error::DuplicateKey)));
+        assert!(tx.put(&table, "a", "2").await.unwrap());
+        assert!(!tx.put(&table, "b", vec![7; 100_000]).await.unwrap());
+        assert!(matches!(tx.update(&table, "c", "1").await, Err(Error::NotFound)));
+        let before = tx.savepoint().await.unwrap();
+        tx.delete(&table, "a").await.unwrap();
+        tx.put(&table, "b", "short").await.unwrap();
+        assert_eq!(tx.get(&table, "a").await.unwrap(), None);
+        tx.rollback_to(&before).await.unwrap();
+        assert_eq!(tx.get_for_update(&table, "b").await.unwrap(), Some(vec![7; 100_000]));
+        let mut cursor = tx.cursor(&table, .., clearway::Direction::Descending).await.unwrap();
+        let mut keys = Vec::new();
+        while let Some((key, _)) = tx.next(&mut cursor).await.unwrap() {
+            keys.push(key);
+        }
+        assert_eq!(keys, [b"b", b"a"]);
+        tx.lock_table(&table, clearway::AbsoluteMode::Exclusive).await.unwrap();
+        tx.lock_database(clearway::AbsoluteMode::Shared).await.unwrap();
+        tx.delete(&table, "b").await.unwrap();
+        tx.commit().await.unwrap();
+        let gone = db.begin_async("gone");
+        gone.rollback().await.unwrap();
+    });
+    assert_eq!(db.begin().get(&table, "a").unwrap(), Some(b"2".to_vec()));
+    assert_eq!(db.verify().unwrap().unreachable_pages, 0);
+    assert_eq!(db.stats().engine.active, 0);
+}
+
+#[test]
+fn waits_end_with_the_grant_or_the_limit() {
+    let (db, table) = database();
+    threads(2).block_on(async {
+        let mut holder = db.begin_async("holder");
+        holder.put(&table, "k", "1").await.unwrap();
+        let mut hasty = db.begin_async("hasty");
+        hasty.lock_wait(LockWait::Never);
+        assert!(matches!(hasty.get(&table, "k").await, Err(Error::WouldBlock { .. })));
+        hasty.lock_wait(LockWait::For(Duration::from_millis(50)));
+        let began = Instant::now();
+        let late = hasty.get(&table, "k").await.unwrap_err();
+        let Error::LockTimeout { waited_us, conflict: Some(conflict) } = late else {
+            panic!("{late:?}")
+        };
+        assert!(waited_us == 50_000 && began.elapsed() >= Duration::from_millis(50));
+        assert_eq!(conflict.lock.table, "t");
+        // It goes on, and a grant wakes it.
+        hasty.lock_wait(LockWait::Forever);
+        let table = table.clone();
+        let patient = tokio::spawn(async move { hasty.get(&table, "k").await });
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(!patient.is_finished());
+        holder.commit().await.unwrap();
+        assert_eq!(patient.await.unwrap().unwrap(), Some(b"1".to_vec()));
+    });
+}
+
+#[test]
+fn deadlocks_of_tasks_are_broken_and_retried() {
+    let (db, table) = database();
+    db.transact("fill", |tx| (0..2u8).try_for_each(|n| tx.insert(&table, [n], [0]))).unwrap();
+    threads(2).block_on(async {
+        let tasks: Vec<_> = (0..8u8)
+            .map(|n| {
+                let (db, table) = (db.clone(), table.clone());
+                tokio::spawn(async move {
+                    for round in 0..50 {
+                        let (first, second) = ((n + round) % 2, (n + round + 1) % 2);
+                        db.transact_async("both", async |mut tx| {
+                            for key in [first, second] {
+                                let value = tx.get_for_update(&table, [key]).await?.unwrap();
+                                tokio::task::yield_now().await;
+                                tx.put(&table, [key], [value[0].wrapping_add(1)]).await?;
+                            }
+                            Ok(())
+                        })
+                        .await?;
+                    }
+                    Ok::<(), Error>(())
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap().unwrap();
+        }
+    });
+    let mut tx = db.begin();
+    for key in 0..2u8 {
+        assert_eq!(tx.get(&table, [key]).unwrap(), Some(vec![(8 * 50 % 256) as u8]));
+    }
+}
+
+#[test]
+fn panics_and_kept_transactions_are_errors() {
+    let (db, table) = database();
+    threads(1).block_on(async {
+        let early = db.transact_async("early", |_| -> std::future::Ready<Result<()>> {
+            panic!("before there is a future")
+        });
+        assert!(matches!(early.await, Err(Error::Panicked { .. })));
+        let late = db.transact_async("late", async |mut tx| {
+            tx.put(&table, "k", "1").await?;
+            tokio::task::yield_now().await;
+            if tx.get(&table, "k").await?.is_some() {
+                panic!("between two operations")
+            }
+            Ok(())
+        });
+        assert!(matches!(late.await, Err(Error::Panicked { .. })));
+        let kept = Arc::new(std::sync::Mutex::new(None));
+        let keeps = db.transact_async("keeps", async |mut tx| {
+            tx.put(&table, "kept", "1").await?;
+            *kept.lock().unwrap() = Some(tx);
+            Ok(())
+        });
+        assert!(matches!(keeps.await, Err(Error::TransactionEnded)));
+        drop(kept.lock().unwrap().take());
+        let mut tx = db.begin_async("reader");
+        for key in ["k", "kept"] {
+            assert_eq!(tx.get(&table, key).await.unwrap(), None);
+        }
+    });
+}
+
+/// Of two transactions in one thread the first is dropped while it holds what the second waits for:
+/// nobody but the engine can roll it back.
+#[test]
+fn dropped_transaction_is_rolled_back_by_the_engine() {
+    let (db, table) = database();
+    Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+        for round in 0..100u8 {
+            let mut dropped = db.begin_async("dropped");
+            dropped.put(&table, "k", [round]).await.unwrap();
+            dropped.put(&table, [round], vec![round; 20_000]).await.unwrap();
+            drop(dropped);
+            let mut next = db.begin_async("next");
+            assert_eq!(next.get_for_update(&table, "k").await.unwrap(), None);
+            next.rollback().await.unwrap();
+        }
+    });
+    assert_eq!(db.verify().unwrap().unreachable_pages, 0);
+    db.close().unwrap();
+}
