@@ -9,6 +9,7 @@
 //! | [`types`] | names of types: unique in the engine |
 //! | [`words`] | names, unfinished work, module heads, the glossary |
 //! | [`labels`] | labels of invariants: unique, and those that are cited exist |
+//! | [`needs`] | the table of needs and drivers: the tests that it names exist |
 //! | [`language`] | words that have a better one, doc comments that open with a clause |
 //! | [`ratchet`] | the number of findings of [`language`] that each crate may still have |
 //! | [`files`] | files that no module names; links between documents |
@@ -22,6 +23,7 @@ mod files;
 mod labels;
 mod language;
 mod layers;
+mod needs;
 mod product;
 mod ratchet;
 mod scan;
@@ -96,6 +98,7 @@ pub(crate) fn check(root: &Path) -> io::Result<Report> {
         }
     }
     violations.extend(labels::check(&texts));
+    violations.extend(needs::check(&texts));
     let faults = mutants::check(root)?;
     violations.extend(faults.iter().map(|fault| violation(&fault.path, 1, &*fault.message)));
     let allowed = read_allowed(root)?;

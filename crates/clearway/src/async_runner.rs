@@ -28,7 +28,7 @@ use crate::{
     LentTransaction, Pending,
     async_transaction::{AsyncTransaction, Lender},
     database::Inner,
-    runner::{End, end_of, panicked, pause_before},
+    runner::{AttemptEnd, end_of, panicked, pause_before},
     statistics::Count,
 };
 
@@ -143,11 +143,11 @@ impl<'d> Attempts<'d> {
         };
         let is_last = self.attempt >= self.database.attempts;
         match end_of(&tx, is_last, result) {
-            End::Commit(value) => Some(step::never_blocking(tx.finish_as_task(value)).await),
-            End::RollBack(error) => {
+            AttemptEnd::Commit(value) => Some(step::never_blocking(tx.finish_as_task(value)).await),
+            AttemptEnd::RollBack(error) => {
                 Some(step::never_blocking(tx.fail_as_task(Count::Rollback, error)).await)
             }
-            End::Retry => {
+            AttemptEnd::Retry => {
                 self.context = Some(tx.inner.take_retry_context());
                 let undone = step::never_blocking(tx.undo_as_task(Count::Retry)).await;
                 // A failed rollback stops the engine, so report that error to the caller.

@@ -1,7 +1,7 @@
 //! The transactions of tasks: their operations are futures.
 //!
-//! They keep no thread while they wait for a lock, for a page to be read, or for log space, and need
-//! no particular executor: wakers are all they use.
+//! They keep no thread while they wait for a lock, for a page to be read, or for log space, and
+//! need no particular executor: wakers are all they use.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -369,8 +369,8 @@ impl AsyncScan<'_> {
         self.tx.next(&mut self.cursor).await
     }
 
-    /// Like [`next`](AsyncScan::next), but borrows the entry from the scan's buffers, which the next
-    /// step reuses.
+    /// Like [`next`](AsyncScan::next), but borrows the entry from the scan's buffers, which the
+    /// next step reuses.
     ///
     /// # Errors
     /// Those of `next`.
@@ -397,7 +397,8 @@ impl AsyncScan<'_> {
 ///
 /// It is a value and not a reference, so that the futures of closures can move between threads. A
 /// closure that keeps it beyond its end, so that it can be neither committed nor run again, fails
-/// with [`TransactionEnded`](crate::Error::TransactionEnded), and the transaction is rolled back when it is dropped.
+/// with [`TransactionEnded`](crate::Error::TransactionEnded), and the transaction is rolled back
+/// when it is dropped.
 pub struct LentTransaction {
     /// `None` only while this is being dropped.
     transaction: Option<AsyncTransaction>,

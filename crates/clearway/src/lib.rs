@@ -177,10 +177,29 @@
 //!   threads share flushes too, but each commit wakes a thread.
 //!
 //! # Waiting and async
-//! [`Pending`] is a `Future` and needs no particular runtime. Operations inside a transaction block
-//! the thread while they wait for a lock or a page, so async code must call them where blocking is
-//! allowed. A [`Pipeline`] provides such threads: its agents run the closures and its [`Ticket`]s
-//! are `Future`s, so that thousands of clients need no threads of their own.
+//! What waits, and for what:
+//!
+//! | call | thread | future |
+//! | --- | --- | --- |
+//! | [`transact`](Database::transact) | locks, pages, log space, flush | |
+//! | [`submit`](Database::submit) | locks, pages, log space | flush |
+//! | [`Pipeline::submit`] | | flush |
+//! | [`Pipeline::submit_async`], [`spawn`](Database::spawn) | | flush |
+//! | [`transact_async`](Database::transact_async) | | locks, pages, log space, flush |
+//!
+//! The second column says for what the call waits in its thread, the third for what its future
+//! waits: a [`Pending`], a [`Ticket`], or the call itself. A closure of [`Pipeline::submit`] keeps
+//! its agent while it waits for a lock, a page or log space; the agent of an asynchronous closure
+//! runs other transactions meanwhile. [`begin_async`](Database::begin_async) begins an interactive
+//! transaction whose operations are futures.
+//!
+//! The futures need no particular executor, and may be dropped at any time:
+//! [`AsyncTransaction`](AsyncTransaction#cancellation) says what then happens. Calls on the whole
+//! database (creating and dropping tables, checkpoints, backups, [`verify`](Database::verify),
+//! [`close`](Database::close)) block their thread: call them where that is allowed.
+//!
+//! A granted lock counts as held from the grant, even if the task that has it is polled late: an
+//! executor that is slow to poll keeps others from the row.
 
 mod database;
 mod options;

@@ -94,8 +94,8 @@ impl PipelineOptions {
     }
 
     /// Sets the maximum number of asynchronous closures that an agent has begun and not ended, at
-    /// least 1. Default 1,024. While an agent has as many, it runs no other transaction. A task that
-    /// waits takes a few KiB.
+    /// least 1. Default 1,024. While an agent has as many, it runs no other transaction. A task
+    /// that waits takes a few KiB.
     pub fn tasks(mut self, tasks: usize) -> PipelineOptions {
         self.tasks = tasks;
         self
@@ -246,8 +246,8 @@ impl Pipeline {
     ///     .map(|n| {
     ///         let stock = stock.clone();
     ///         pipeline.submit_async("count", async move |mut tx| {
-    ///             let count = tx.get_for_update(&stock, "bolt").await?.map_or(0, |count| count[0]);
-    ///             tx.put(&stock, "bolt", [count + 1]).await?;
+    ///             let count = tx.get_for_update(&stock, "bolt").await?.map_or(0, |count|
+    /// count[0]);             tx.put(&stock, "bolt", [count + 1]).await?;
     ///             Ok(n)
     ///         })
     ///     })

@@ -86,8 +86,8 @@ fn run_once<T>(
     }
 }
 
-/// How a transaction ends after its closure has returned.
-pub(crate) enum End<T> {
+/// The end of a transaction whose closure has returned.
+pub(crate) enum AttemptEnd<T> {
     Commit(T),
     RollBack(Error),
     /// Roll back, and run the closure again.
@@ -97,24 +97,24 @@ pub(crate) enum End<T> {
 /// Decides how a transaction ends. A closure that was a deadlock's victim is run again even if it
 /// hid the error.
 #[inline]
-pub(crate) fn end_of<T>(tx: &Transaction, last: bool, result: Result<T>) -> End<T> {
+pub(crate) fn end_of<T>(tx: &Transaction, last: bool, result: Result<T>) -> AttemptEnd<T> {
     let error = match (result, tx.deadlock()) {
-        (Ok(value), None) => return End::Commit(value),
+        (Ok(value), None) => return AttemptEnd::Commit(value),
         (_, Some(deadlock)) => deadlock,
         (Err(error), None) => error,
     };
     // The program handles a lock timeout, since it has set the limit.
     let retries = matches!(error, Error::Deadlock { .. }) && !last;
-    if retries { End::Retry } else { End::RollBack(error) }
+    if retries { AttemptEnd::Retry } else { AttemptEnd::RollBack(error) }
 }
 
 /// Commits or rolls back after the closure has returned.
 #[inline]
 fn commit_or_roll_back<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
     match end_of(&tx, last, result) {
-        End::Commit(value) => return ended(tx.finish(value)),
-        End::RollBack(error) => return ended(tx.fail(Count::Rollback, error)),
-        End::Retry => {}
+        AttemptEnd::Commit(value) => return ended(tx.finish(value)),
+        AttemptEnd::RollBack(error) => return ended(tx.fail(Count::Rollback, error)),
+        AttemptEnd::Retry => {}
     }
     let context = tx.inner.take_retry_context();
     match tx.undo(Count::Retry) {

@@ -77,8 +77,8 @@ impl Bank {
         Bank { db, accounts, notes }
     }
 
-    /// Moves an amount, in the order in which the accounts are drawn: deadlocks are part of it. Each
-    /// operation may be dropped after a few polls, and is repeated then.
+    /// Moves an amount, in the order in which the accounts are drawn: deadlocks are part of it.
+    /// Each operation may be dropped after a few polls, and is repeated then.
     async fn transfer(&self, tx: &mut AsyncTransaction, rng: &mut Random) -> Result<()> {
         let hot = rng.below(10) < 3;
         let range = if hot { 4 } else { u64::from(ACCOUNTS) };
@@ -187,8 +187,8 @@ fn money_is_kept_while_everything_is_dropped() {
     assert_eq!(bank.verify().unwrap().unreachable_pages, 0);
 }
 
-/// An operation that was dropped has had no effect, and its transaction goes on: it is compared with
-/// a map.
+/// An operation that was dropped has had no effect, and its transaction goes on: it is compared
+/// with a map.
 #[test]
 fn dropped_operation_has_had_no_effect() {
     let directory = tempfile::tempdir().unwrap();

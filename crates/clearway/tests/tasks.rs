@@ -18,8 +18,8 @@ fn database() -> (Database, Table) {
     (db, table)
 }
 
-/// What a program writes most often must compile: tasks that a runtime moves between threads, with
-/// borrowed and with owned captures.
+/// The closures that programs write most often must compile: tasks that a runtime moves between
+/// threads, with borrowed and with owned captures.
 #[test]
 fn closures_of_tasks_that_move_between_threads_compile() {
     let (db, table) = database();
@@ -197,7 +197,7 @@ fn panics_and_kept_transactions_are_errors() {
 }
 
 /// Of two transactions in one thread the first is dropped while it holds what the second waits for:
-/// nobody but the engine can roll it back.
+/// only the engine can roll it back.
 #[test]
 fn dropped_transaction_is_rolled_back_by_the_engine() {
     let (db, table) = database();
@@ -214,4 +214,165 @@ fn dropped_transaction_is_rolled_back_by_the_engine() {
     });
     assert_eq!(db.verify().unwrap().unreachable_pages, 0);
     db.close().unwrap();
+}
+
+/// The log is much smaller than what the tasks write, so they wait for checkpoints to free it.
+#[test]
+fn tasks_wait_for_log_space() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options::new().cache_size(8 << 20).log_capacity(16 << 20);
+    let db = options.open(directory.path()).unwrap();
+    let table = db.table("t").unwrap();
+    threads(2).block_on(async {
+        let tasks: Vec<_> = (0..16u8)
+            .map(|n| {
+                let (db, table) = (db.clone(), table.clone());
+                tokio::spawn(async move {
+                    for round in 0..60u8 {
+                        db.transact_async("write", async |mut tx| {
+                            for key in 0..20u8 {
+                                tx.put(&table, [n, key], vec![round; 6_000]).await?;
+                            }
+                            Ok(())
+                        })
+                        .await?;
+                    }
+                    Ok::<(), Error>(())
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap().unwrap();
+        }
+    });
+    let written = db.stats().engine.log.flushed_bytes;
+    assert!(written > 4 * (16 << 20), "several times the log: {written}");
+    assert_eq!(db.verify().unwrap().unreachable_pages, 0);
+}
+
+/// An old transaction keeps the log: tasks that find no room get the error that names it, while
+/// other tasks go on.
+#[test]
+fn task_learns_who_keeps_the_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options::new().cache_size(8 << 20).log_capacity(16 << 20);
+    let db = options.open(directory.path()).unwrap();
+    let table = db.table("t").unwrap();
+    threads(2).block_on(async {
+        let mut old = db.begin_async("old");
+        old.put(&table, "old", "1").await.unwrap();
+        let full = loop {
+            let write = db.transact_async("write", async |mut tx| {
+                for key in 0..20u8 {
+                    tx.put(&table, [key], vec![key; 6_000]).await?;
+                    tx.delete(&table, [key]).await?;
+                }
+                Ok(())
+            });
+            if let Err(error) = write.await {
+                break error;
+            }
+        };
+        let Error::LogFull { keeper: Some(keeper), .. } = full else { panic!("{full:?}") };
+        assert!(keeper.to_string().contains("old"), "{keeper}");
+        let mut reader = db.begin_async("reader");
+        reader.get(&table, "other").await.unwrap();
+        old.rollback().await.unwrap();
+        db.transact_async("write", async |mut tx| tx.put(&table, "new", "1").await).await.unwrap();
+    });
+}
+
+/// The data file is lengthened, many times, for tasks that need new pages.
+#[test]
+fn file_grows_for_tasks() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Options::new().cache_size(2 << 20).open(directory.path()).unwrap();
+    let table = db.table("t").unwrap();
+    threads(2).block_on(async {
+        for n in 0..300u32 {
+            let key = n.to_be_bytes();
+            let grow = db.submit_async("grow", async |mut tx| {
+                tx.insert(&table, key, vec![7; 100_000]).await
+            });
+            drop(grow.await.unwrap());
+        }
+    });
+    db.sync().unwrap();
+    assert_eq!(db.begin().scan(&table, ..).count().unwrap(), 300);
+    assert_eq!(db.verify().unwrap().unreachable_pages, 0);
+}
+
+/// Asynchronous closures of a pipeline: more of them wait for one row than its agents have threads,
+/// and none keeps an agent from the one that all wait for.
+#[test]
+fn tasks_of_a_pipeline_wait_for_each_other_on_one_agent() {
+    let (db, table) = database();
+    let pipeline = clearway::PipelineOptions::new().agents(1).tasks(100).start(&db).unwrap();
+    let mut holder = db.begin();
+    holder.put(&table, "n", 0u64.to_le_bytes()).unwrap();
+    let tickets: Vec<_> = (0..1_000)
+        .map(|_| {
+            let table = table.clone();
+            let add = async move |mut tx: clearway::LentTransaction| {
+                let row = tx.get_for_update(&table, "n").await?.unwrap();
+                let count = u64::from_le_bytes(row.try_into().unwrap()) + 1;
+                tx.put(&table, "n", count.to_le_bytes()).await?;
+                Ok(count)
+            };
+            pipeline.submit_async("add", add).unwrap()
+        })
+        .collect();
+    // A closure runs beside the tasks that wait.
+    std::thread::sleep(Duration::from_millis(20));
+    let other = table.clone();
+    assert!(!tickets.iter().any(clearway::Ticket::is_ready));
+    holder.commit().unwrap();
+    let plain = pipeline.submit("plain", move |tx| tx.put(&other, "other", "1")).unwrap();
+    let mut counts: Vec<u64> = tickets.into_iter().map(|ticket| ticket.wait().unwrap()).collect();
+    plain.wait().unwrap();
+    counts.sort_unstable();
+    assert!(counts.into_iter().eq(1..=1_000));
+    assert_eq!(pipeline.stats().results, 1_001);
+    pipeline.close();
+    let spawned = db.spawn("last", async move |mut tx| tx.get(&table, "n").await).unwrap();
+    db.close().unwrap();
+    assert_eq!(
+        spawned.wait().unwrap(),
+        Some(1_000u64.to_le_bytes().to_vec()),
+        "run before the close"
+    );
+}
+
+/// A scan comes to leaves that are on disk only, in both directions, and meets the same rows.
+#[test]
+fn task_scans_cold_leaves() {
+    let directory = tempfile::tempdir().unwrap();
+    let rows = 20_000u32;
+    let db = Database::open(directory.path()).unwrap();
+    let table = db.table("t").unwrap();
+    db.transact("fill", |tx| {
+        (0..rows).try_for_each(|n| tx.insert(&table, n.to_be_bytes(), [7; 500]))
+    })
+    .unwrap();
+    db.close().unwrap();
+    drop((db, table));
+    let db = Options::new().cache_size(4 << 20).open(directory.path()).unwrap();
+    let table = db.table("t").unwrap();
+    threads(2).block_on(async {
+        let mut tx = db.begin_async("scan");
+        let mut keys = Vec::new();
+        let mut scan = tx.scan(&table, ..).await.unwrap();
+        while let Some((key, value)) = scan.next_ref().await.unwrap() {
+            assert_eq!(value.len(), 500);
+            keys.push(u32::from_be_bytes(key.try_into().unwrap()));
+        }
+        assert!(keys.iter().copied().eq(0..rows));
+        let mut scan = tx.scan_descending(&table, ..).await.unwrap();
+        while let Some((key, _)) = scan.next().await.unwrap() {
+            assert_eq!(keys.pop().unwrap().to_be_bytes(), key[..]);
+        }
+        assert!(keys.is_empty());
+    });
+    let reads = db.stats().engine.pool.reads;
+    assert!(reads > u64::from(rows) * 500 / 8192 * 3 / 2, "{reads} pages are read");
 }

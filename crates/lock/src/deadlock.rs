@@ -51,8 +51,8 @@ impl LockTable {
         }
     }
 
-    /// Returns how long a waiter may sleep, or a task may wait to be polled, before it checks again;
-    /// `None` means until it is woken.
+    /// Returns how long a waiter may sleep, or a task may wait to be polled, before it checks
+    /// again; `None` means until it is woken.
     pub fn next_check(&self, owner: &mut LockOwner) -> Option<Duration> {
         let method = self.shared.method.as_ref()?;
         if owner.held.is_empty() && owner.intents.is_empty() {

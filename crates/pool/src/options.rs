@@ -22,11 +22,11 @@ pub struct PoolOptions {
     /// completes several concurrent writes in the time of one.
     pub writers: usize,
     /// True if a background thread cleans pages before they are needed. Default true. Without it, a
-    /// miss that finds only dirty pages cleans them itself, and so does a task that waits for a page
-    /// ([`OperationPins::poll_take`](crate::OperationPins::poll_take)).
+    /// miss that finds only dirty pages cleans them itself, and so does a task that waits for a
+    /// page ([`OperationPins::poll_take`](crate::OperationPins::poll_take)).
     pub background_cleaner: bool,
-    /// The queue through which [`Pool::load`](crate::Pool::load) and tasks read. Default: a ring of the
-    /// kernel if it gives one, otherwise threads; 64 requests in flight.
+    /// The queue through which [`Pool::load`](crate::Pool::load) and tasks read. Default: a ring of
+    /// the kernel if it gives one, otherwise threads; 64 requests in flight.
     pub reads: ReadQueueOptions,
 }
 

@@ -90,8 +90,8 @@ impl Tree {
         Ok(move |tree: &Tree, ctx: &mut C, hint: &mut LeafHint| delete.step(tree, ctx, hint, key))
     }
 
-    /// Runs a step of an operation. In debug builds, a blocking call made while it runs panics, with
-    /// the exceptions of [`step`].
+    /// Runs a step of an operation. In debug builds, a blocking call made while it runs panics,
+    /// with the exceptions of [`step`].
     ///
     /// # Errors
     /// What the operation needs, or the error with which it has failed.

@@ -40,6 +40,7 @@ use clearway_sync::{
 };
 use clearway_tree::{LeafHint, ReadIntent, Step, Tree};
 
+use offload::BlockingJob;
 pub(crate) use offload::{Offload, Reply};
 pub(crate) use timer::{Alarm, Timer};
 
@@ -48,7 +49,7 @@ use crate::{
     transaction_state::TransactionState,
 };
 
-/// What an engine does for tasks.
+/// The services of an engine for tasks.
 #[derive(Default)]
 pub(crate) struct TaskWork {
     pub(crate) timer: Arc<Timer>,
@@ -87,12 +88,14 @@ impl TaskWork {
         }
         let (timer, blocking, log_space) =
             (self.timer.clone(), self.blocking.clone(), self.log_space.clone());
-        let runs: [(&str, Box<dyn FnOnce() + Send>); 3] = [
+        let runs: [(&str, BlockingJob); 3] = [
             ("clearway-timer", Box::new(move || timer.run())),
             ("clearway-tasks", Box::new(move || blocking.work())),
             ("clearway-log-space", Box::new(move || log_space.work())),
         ];
-        (self.timer.start(), self.blocking.start(), self.log_space.start());
+        self.timer.start();
+        self.blocking.start();
+        self.log_space.start();
         let mut running = Vec::new();
         for (name, run) in runs {
             match thread::Builder::new().name(name.into()).spawn(run) {

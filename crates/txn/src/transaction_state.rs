@@ -308,8 +308,8 @@ impl TransactionState {
         }
     }
 
-    /// Returns the index of the table in `tables`, if it is there, and true if the transaction holds
-    /// an intent lock on it that covers `mode`.
+    /// Returns the index of the table in `tables`, if it is there, and true if the transaction
+    /// holds an intent lock on it that covers `mode`.
     #[inline]
     fn entered(&self, table: &Table, mode: IntentMode) -> (Option<usize>, bool) {
         let tree = table.id();
@@ -321,8 +321,8 @@ impl TransactionState {
         (Some(at), is_held)
     }
 
-    /// As [`enter`](TransactionState::enter), but returns the intent lock that was denied instead of
-    /// waiting for it.
+    /// As [`enter`](TransactionState::enter), but returns the intent lock that was denied instead
+    /// of waiting for it.
     fn enter_or_lack(
         &mut self,
         table: &Table,
@@ -348,8 +348,8 @@ impl TransactionState {
         }
     }
 
-    /// Does what [`enter_first`](TransactionState::enter_first) does without waiting, or returns the
-    /// intent lock that was denied.
+    /// Does what [`enter_first`](TransactionState::enter_first) does without waiting, or returns
+    /// the intent lock that was denied.
     #[inline]
     fn enter_step(
         &mut self,

@@ -10,7 +10,7 @@ use clearway_base::Result;
 use super::{PipelineShared, Ran, tasks::TaskFuture};
 use crate::{LentTransaction, Transaction, async_runner, database::Inner, runner};
 
-/// What an inbox holds.
+/// The contents of an inbox.
 pub(super) enum Accepted {
     /// A closure, which the agent runs to its end.
     Job(Box<dyn Job>),

@@ -1,5 +1,5 @@
-//! Work that blocks, done for tasks by a thread of the engine: rollbacks, the growth of files, waits
-//! for log space.
+//! Work that blocks, done for tasks by a thread of the engine: rollbacks, the growth of files,
+//! waits for log space.
 //!
 //! ```text
 //!   task: run ──► queue ──► thread ──► reply ──► the task's waker
@@ -29,7 +29,7 @@ use clearway_base::{Error, Result};
 use clearway_sync::{Condvar, Mutex, step, wake};
 
 /// A piece of work.
-type Job = Box<dyn FnOnce() + Send>;
+pub(super) type BlockingJob = Box<dyn FnOnce() + Send>;
 
 /// A queue of jobs, and the thread that runs them.
 #[derive(Default)]
@@ -43,7 +43,7 @@ pub(crate) struct Offload {
 
 #[derive(Default)]
 struct OffloadState {
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<BlockingJob>,
     runs: bool,
     is_busy: bool,
 }
@@ -118,8 +118,8 @@ impl Offload {
     }
 }
 
-fn run(job: Job) {
-    // The panic hook has reported a panic; the job's sender tells its task.
+fn run(job: BlockingJob) {
+    // The panic hook has reported a panic; the drop of the job's sender reports it to the task.
     if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
         std::mem::forget(payload);
     }

@@ -119,7 +119,8 @@ impl TransactionState {
         for needed in &context.locks {
             let request = LockRequest::Key(needed.id, needed.mode);
             self.publish_wait(needed.wanted());
-            let result = LockWait::new(self, request, WaitLimit::For(limit), needed.wanted()).await;
+            let result =
+                PolledLockWait::new(self, request, WaitLimit::For(limit), needed.wanted()).await;
             // The next statement's wait must not be taken for this one.
             let _ = self.owner.take_wait();
             match result {
@@ -171,7 +172,7 @@ impl TransactionState {
     async fn await_lock(&mut self, request: LockRequest, wanted: Wanted) -> Result<()> {
         self.publish_wait(wanted);
         let limit = self.limit;
-        let result = LockWait::new(self, request, limit, wanted).await;
+        let result = PolledLockWait::new(self, request, limit, wanted).await;
         if let (LockRequest::Key(id, mode), Err(Error::Deadlock { .. })) = (request, &result) {
             self.refused = Some((id, mode));
         }
@@ -191,7 +192,7 @@ impl TransactionState {
 }
 
 /// The wait for a lock. Dropping it withdraws the request (TASK-2).
-struct LockWait<'s> {
+struct PolledLockWait<'s> {
     state: &'s mut TransactionState,
     request: LockRequest,
     wanted: Wanted,
@@ -202,17 +203,17 @@ struct LockWait<'s> {
     is_over: bool,
 }
 
-impl<'s> LockWait<'s> {
+impl<'s> PolledLockWait<'s> {
     fn new(
         state: &'s mut TransactionState,
         request: LockRequest,
         limit: WaitLimit,
         wanted: Wanted,
-    ) -> LockWait<'s> {
+    ) -> PolledLockWait<'s> {
         let limit = state.core.locks.time_limit(limit);
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         let alarm = Alarm::new(&state.core.task_work.timer);
-        LockWait { state, request, wanted, limit, until, alarm, is_over: false }
+        PolledLockWait { state, request, wanted, limit, until, alarm, is_over: false }
     }
 
     fn poll_lock(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
@@ -245,7 +246,7 @@ impl<'s> LockWait<'s> {
     }
 }
 
-impl Future for LockWait<'_> {
+impl Future for PolledLockWait<'_> {
     type Output = Result<()>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
@@ -256,7 +257,7 @@ impl Future for LockWait<'_> {
     }
 }
 
-impl Drop for LockWait<'_> {
+impl Drop for PolledLockWait<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             let TransactionState { core, owner, .. } = &mut *self.state;
