@@ -211,6 +211,7 @@ mod tests {
         assert_eq!(
             found,
             [
+                "ARCHITECTURE.md:1",
                 "crates/log/Cargo.toml:3",
                 "crates/log/src/lib.rs:3",
                 "crates/log/src/lib.rs:4",

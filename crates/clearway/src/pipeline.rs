@@ -5,6 +5,9 @@
 //!             (one for each agent)   (the agent's own)
 //! ```
 //!
+//! An asynchronous closure is begun by an agent and polled by it whenever it is woken (`tasks`), so
+//! an agent has any number of them, which wait for locks, pages and the log.
+//!
 //! A client that waits for its commit occupies no thread: the agent continues with the next
 //! transaction, and whenever a flush completes it delivers all results that are durable by then,
 //! one after the other, without a context switch between them ("Aether", section 4, flush
@@ -23,7 +26,8 @@
 //!   not delay the jobs in its inbox.
 //! - PIPELINE-4. An agent sleeps only when it has nothing to run and no result to deliver, and is
 //!   woken when it has (INBOX-1 and INBOX-4; the log's completion queue, COMPLETION-1).
-//! - PIPELINE-5. An agent's results are delivered in the order in which it ran the transactions.
+//! - PIPELINE-5. The results of the closures that an agent ran are delivered in the order of the
+//!   runs; those of asynchronous closures as soon as they may be.
 
 mod agent;
 mod inbox;
@@ -287,6 +291,21 @@ impl Pipeline {
         D: FnOnce(Result<T>) + Send + 'static,
     {
         self.give(Accepted::Job(Box::new(Task::new(name, body, done))))
+    }
+
+    /// Gives the transaction `body` of type `name` to an agent, like
+    /// [`submit_async`](Pipeline::submit_async), and calls `done` with the result on the agent's
+    /// thread, like [`submit_then`](Pipeline::submit_then).
+    ///
+    /// # Errors
+    /// As for [`submit`](Pipeline::submit); `done` is not called in that case.
+    pub fn submit_async_then<T, B, D>(&self, name: &'static str, body: B, done: D) -> Result<()>
+    where
+        T: 'static,
+        B: AsyncFnMut(LentTransaction) -> Result<T> + Send + 'static,
+        D: FnOnce(Result<T>) + Send + 'static,
+    {
+        self.give(Accepted::Task(Box::new(AsyncTask::new(name, body, done))))
     }
 
     fn give(&self, job: Accepted) -> Result<()> {

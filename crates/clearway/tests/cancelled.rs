@@ -305,6 +305,27 @@ fn grant_that_is_not_picked_up_is_passed_on() {
     assert_eq!(db.stats().engine.active, 0);
 }
 
+/// The limit of waits is set while a thread of the engine still works on a rollback whose future
+/// was dropped.
+#[test]
+fn wait_limit_is_kept_while_a_rollback_goes_on() {
+    let db = Options::in_memory().cache_size(16 << 20).open("").unwrap();
+    let table = db.table("t").unwrap();
+    threads(1).block_on(async {
+        let mut holder = db.begin_async("holder");
+        holder.put(&table, "k", "1").await.unwrap();
+        let mut tx = db.begin_async("tx");
+        let savepoint = tx.savepoint().await.unwrap();
+        for key in 0..100u8 {
+            tx.put(&table, [key, 0], vec![key; 5_000]).await.unwrap();
+        }
+        let _ = polled(1, tx.rollback_to(&savepoint)).await;
+        tx.lock_wait(LockWait::Never);
+        assert!(matches!(tx.get(&table, "k").await, Err(Error::WouldBlock { .. })));
+        assert_eq!(tx.get(&table, [7, 0]).await.unwrap(), None);
+    });
+}
+
 /// A transaction that is never dropped keeps its locks, and nothing else stops.
 #[test]
 fn forgotten_transaction_keeps_its_locks_until_the_close() {

@@ -96,6 +96,8 @@ impl Default for ReadQueueOptions {
 pub struct ReadQueueStats {
     /// Requests submitted.
     pub requests: u64,
+    /// Requests that are in flight now.
+    pub in_flight: usize,
     /// The largest number of requests that were in flight at the same time.
     pub in_flight_max: usize,
 }

@@ -2,6 +2,7 @@
 //! line, and a line in the list. (Files without such a type hold code that several experiments
 //! share.)
 
+mod async_callers;
 mod clients;
 mod deadlock_methods;
 mod deadlock_retries;
@@ -61,6 +62,7 @@ pub(crate) const EXPERIMENTS: &[Entry] = &[
     Entry::of::<log_agnostic_bound::LogAgnosticBound>(),
     Entry::of::<flush_wait::FlushWait>(),
     Entry::of::<flush_pipelining::FlushPipelining>(),
+    Entry::of::<async_callers::AsyncCallers>(),
     Entry::of::<elr_tpcc::ElrTpcc>(),
     Entry::of::<tatp_components::TatpComponents>(),
     Entry::of::<key_orders::KeyOrders>(),

@@ -106,6 +106,8 @@ pub struct PoolStats {
     pub read_queue: ReadQueueKind,
     /// Requests of the read queue, each for one page or several adjacent ones.
     pub queued_reads: u64,
+    /// Those that are in flight now.
+    pub queued_reads_in_flight: u64,
     /// The largest number of them that were in flight at the same time.
     pub queued_reads_in_flight_max: u64,
     /// Resident pages now.

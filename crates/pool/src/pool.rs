@@ -336,6 +336,7 @@ impl Pool {
             pages_repaired: counters.pages_repaired.get(),
             read_queue: self.reads.kind(),
             queued_reads: reads.requests,
+            queued_reads_in_flight: reads.in_flight as u64,
             queued_reads_in_flight_max: reads.in_flight_max as u64,
             resident_pages: self.slots.taken() as u64,
             dirty_pages: dirty.count() as u64,

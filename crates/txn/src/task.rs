@@ -33,9 +33,10 @@ use std::{
 };
 
 use clearway_base::{Error, Lsn, Result};
-use clearway_lock::{AbsoluteMode, IntentMode};
+use clearway_lock::{AbsoluteMode, IntentMode, WaitLimit};
 use clearway_sync::{
     Mutex,
+    atomic::{AtomicBool, Ordering},
     thread::{self, JoinHandle},
 };
 use clearway_tree::{LeafHint, ReadIntent, Step, Tree};
@@ -60,6 +61,8 @@ pub(crate) struct TaskWork {
     pub(crate) log_space: Arc<Offload>,
     /// The threads that run; they are started for the first transaction of a task.
     threads: Mutex<Threads>,
+    /// True once `threads` was decided, so that later transactions need not latch it.
+    is_started: AtomicBool,
 }
 
 #[derive(Default)]
@@ -76,14 +79,20 @@ impl TaskWork {
     ///
     /// # Errors
     /// `Io` if a thread cannot be started.
-    #[cold]
     fn start(&self, is_wanted: bool) -> Result<()> {
+        // Acquire pairs with the Release below: jobs find the queues started.
+        if self.is_started.load(Ordering::Acquire) { Ok(()) } else { self.start_now(is_wanted) }
+    }
+
+    #[cold]
+    fn start_now(&self, is_wanted: bool) -> Result<()> {
         let mut threads = self.threads.lock();
         if !matches!(*threads, Threads::NotStarted) {
             return Ok(());
         }
         if !is_wanted {
             *threads = Threads::Never;
+            self.is_started.store(true, Ordering::Release);
             return Ok(());
         }
         let (timer, blocking, log_space) =
@@ -107,6 +116,7 @@ impl TaskWork {
             }
         }
         *threads = Threads::Running(running);
+        self.is_started.store(true, Ordering::Release);
         Ok(())
     }
 
@@ -174,8 +184,12 @@ impl Drop for Away {
     }
 }
 
-/// A reply that returns a transaction's state, and the result of the work.
-pub(crate) type AwayReply = Reply<(Away, Result<()>)>;
+/// The place that a transaction's state comes back from.
+pub(crate) struct ComingBack {
+    reply: Reply<(Away, Result<()>)>,
+    /// The wait limit that was set meanwhile.
+    pub(crate) limit: Option<WaitLimit>,
+}
 
 impl Transaction {
     /// Runs an operation of a task; a deadlock's victim is rolled back before this returns.
@@ -227,20 +241,22 @@ impl Transaction {
     ) -> Result<()> {
         let Some(mut state) = self.state.take() else { return Err(self.ended()) };
         let blocking = state.core.task_work.blocking.clone();
-        self.away = Some(Box::new(blocking.call(move || {
+        let reply = blocking.call(move || {
             let result = work(&mut state);
             (Away { state: Some(state) }, result)
-        })));
+        });
+        self.away = Some(Box::new(ComingBack { reply, limit: None }));
         self.come_back().await
     }
 
     /// Waits until the state is back. Returns the result of the work that was done on it.
     async fn come_back(&mut self) -> Result<()> {
-        let Some(reply) = &mut self.away else { return Ok(()) };
-        let replied = poll_fn(|cx| reply.poll(cx)).await;
-        self.away = None;
+        let Some(coming) = &mut self.away else { return Ok(()) };
+        let replied = poll_fn(|cx| coming.reply.poll(cx)).await;
+        let limit = self.away.take().and_then(|coming| coming.limit);
         let (mut away, result) = replied?;
         self.state = away.state.take();
+        limit.map(|limit| self.set_wait_limit(limit));
         result
     }
 

@@ -10,7 +10,7 @@ use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
 use crate::{
     finish::{self, Committed},
     table::Table,
-    task::{AwayReply, intent_mode},
+    task::{ComingBack, intent_mode},
     transaction_state::{RetryContext, TransactionState},
     transaction_table::TRANSACTIONS_MAX,
 };
@@ -24,7 +24,7 @@ pub struct Transaction {
     /// `None` once the transaction has ended, and while it is `away`.
     pub(crate) state: Option<Box<TransactionState>>,
     /// Where the state comes back from, if a thread of the engine works on it (TASK-4).
-    pub(crate) away: Option<Box<AwayReply>>,
+    pub(crate) away: Option<Box<ComingBack>>,
     /// True if the transaction belongs to a task, which must not be blocked by its rollback.
     pub(crate) is_of_task: bool,
     /// The process that opened the database.
@@ -119,8 +119,11 @@ impl Transaction {
     /// Sets how long further operations of this transaction wait for locks. Returns the limit that
     /// was set before.
     pub fn set_wait_limit(&mut self, limit: WaitLimit) -> WaitLimit {
-        let Some(state) = &mut self.state else { return WaitLimit::Default };
-        std::mem::replace(&mut state.limit, limit)
+        match (&mut self.state, &mut self.away) {
+            (Some(state), _) => std::mem::replace(&mut state.limit, limit),
+            (None, Some(coming)) => coming.limit.replace(limit).unwrap_or(WaitLimit::Default),
+            (None, None) => WaitLimit::Default,
+        }
     }
 
     /// Takes the retry context of this transaction, which was a deadlock's victim. The caller

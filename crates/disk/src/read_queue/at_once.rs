@@ -37,6 +37,6 @@ impl ReadQueue for ReadsAtOnce {
 
     fn stats(&self) -> ReadQueueStats {
         let requests = self.requests.get();
-        ReadQueueStats { requests, in_flight_max: usize::from(requests > 0) }
+        ReadQueueStats { requests, in_flight: 0, in_flight_max: usize::from(requests > 0) }
     }
 }

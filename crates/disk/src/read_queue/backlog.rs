@@ -78,6 +78,6 @@ impl Backlog {
     }
 
     pub(super) fn stats(&self) -> ReadQueueStats {
-        self.stats
+        ReadQueueStats { in_flight: self.in_flight, ..self.stats }
     }
 }
