@@ -166,10 +166,10 @@ impl Options {
     /// by others, further writes fail with [`Error::LogFull`](crate::Error::LogFull) until it ends.
     /// The error names the transaction.
     ///
-    /// If a write finds the log full while a checkpoint that will make room is running, it waits
-    /// for the checkpoint, at most 10 s. Otherwise it waits at most 100 ms, or not at all if its
-    /// own transaction is the oldest. Only recovery, rollbacks, the checkpoints that make room
-    /// and, rarely, a flush may exceed the capacity, slightly and temporarily.
+    /// If a write finds the log full, it waits for the checkpoint that will make room. If an open
+    /// transaction or a backup keeps the log from being recycled, it waits at most 100 ms, or not
+    /// at all if its own transaction is the oldest. Only recovery, rollbacks, the checkpoints that
+    /// make room and, rarely, a flush may exceed the capacity, slightly and temporarily.
     ///
     /// A database that is created with a small capacity gets smaller log files. Their size never
     /// changes.

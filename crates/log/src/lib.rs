@@ -63,7 +63,7 @@ mod stats;
 
 pub use identity::{EpochMark, Known, Lineage};
 pub use log::{Log, LogStart};
-pub use log_space::RunningCheckpoint;
+pub use log_space::{RunningCheckpoint, SpaceOutlook};
 pub use options::LogOptions;
 pub use reader::{LogReader, Traced, trace};
 pub use record::{

@@ -32,7 +32,7 @@ use crate::{
     health::Health,
     identity::Lineage,
     insertion::Insertion,
-    log_space::{RunningCheckpoint, SpaceAccount, SpaceWaker},
+    log_space::{RunningCheckpoint, SpaceAccount, SpaceOutlook, SpaceWaker},
     options::LogOptions,
     reader::LogReader,
     record::{Draft, Record, Stamp, TRAILER_BYTES_MAX},
@@ -428,8 +428,8 @@ impl Log {
     /// counts them, plus [`TRAILER_BYTES_MAX`] for each record that will be inserted with
     /// [`insert_with_trailer`](Log::insert_with_trailer). The caller must hold no latch.
     ///
-    /// If there is no room, the call requests a checkpoint and waits for 100 ms, or as long as a
-    /// checkpoint is [running](Log::report_checkpoint) that will free a segment, but at most 10 s.
+    /// If there is no room, the call requests a checkpoint and waits: as long as a checkpoint is
+    /// [running](Log::report_checkpoint) that will free a segment, and otherwise for 100 ms.
     /// Without background threads it does not wait.
     ///
     /// # Errors
@@ -443,16 +443,19 @@ impl Log {
         self.space.reserve_space(bytes)
     }
 
-    /// Like [`reserve_space`](Log::reserve_space), but waits only while `can_help` reports that a
-    /// checkpoint may make room: it is called before each wait, which ends whenever a checkpoint
-    /// begins or ends.
+    /// Like [`reserve_space`](Log::reserve_space), but the length of the wait depends on `outlook`,
+    /// which is called before each wait and again whenever a checkpoint begins or ends, and at
+    /// least every 100 ms. While it returns [`WillFree`](SpaceOutlook::WillFree) the call waits
+    /// without a time limit for the checkpoint that it has requested; if that checkpoint fails, it
+    /// waits for 100 ms more. When it returns [`CannotFree`](SpaceOutlook::CannotFree) the call
+    /// fails at once.
     ///
     /// # Errors
     ///
     /// Those of `reserve_space`.
     #[inline]
-    pub fn reserve_space_if(&self, bytes: u64, can_help: &dyn Fn() -> bool) -> Result<()> {
-        self.space.reserve_space_if(bytes, can_help)
+    pub fn reserve_space_if(&self, bytes: u64, outlook: &dyn Fn() -> SpaceOutlook) -> Result<()> {
+        self.space.reserve_space_if(bytes, outlook)
     }
 
     /// Records that a checkpoint has begun, and whether it will [free](Log::truncate) a segment:

@@ -57,8 +57,8 @@ use clearway_sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
     invariant,
 };
-pub use waiting::RunningCheckpoint;
 use waiting::SpaceWaiters;
+pub use waiting::{RunningCheckpoint, SpaceOutlook};
 
 use crate::{health::Health, options::LogOptions, record::TRAILER_BYTES_MAX, segments::Segments};
 
@@ -169,19 +169,18 @@ impl SpaceAccount {
     /// Reserves `bytes` bytes of log space.
     #[inline]
     pub(crate) fn reserve_space(&self, bytes: u64) -> Result<()> {
-        self.reserve_space_if(bytes, &|| true)
+        self.reserve_space_if(bytes, &|| SpaceOutlook::MayFree)
     }
 
-    /// Like [`reserve_space`](SpaceAccount::reserve_space), but waits only while `can_help` reports
-    /// that a checkpoint may make room.
+    /// Like [`reserve_space`](SpaceAccount::reserve_space), but the length of the wait depends on
+    /// `outlook`.
     #[inline]
-    pub(crate) fn reserve_space_if(&self, bytes: u64, can_help: &dyn Fn() -> bool) -> Result<()> {
-        if self.take_free(bytes) { Ok(()) } else { self.reserve_space_slowly(bytes, can_help) }
-    }
-
-    /// Records that a checkpoint has begun.
-    pub(crate) fn report_checkpoint(&self, frees_segment: bool) -> RunningCheckpoint<'_> {
-        self.waiters.begin_checkpoint(frees_segment)
+    pub(crate) fn reserve_space_if(
+        &self,
+        bytes: u64,
+        outlook: &dyn Fn() -> SpaceOutlook,
+    ) -> Result<()> {
+        if self.take_free(bytes) { Ok(()) } else { self.reserve_space_slowly(bytes, outlook) }
     }
 
     /// Like [`reserve_space`](SpaceAccount::reserve_space), but does not wait for a truncation.

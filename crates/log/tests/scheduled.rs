@@ -15,7 +15,7 @@ use std::{
 
 use clearway_base::{Error, Lsn, TxnId};
 use clearway_disk::{Disk, MemoryDisk};
-use clearway_log::{Log, LogOptions, Record, record_bytes};
+use clearway_log::{Log, LogOptions, Record, SpaceOutlook, record_bytes};
 use clearway_sync::{schedules::check, thread};
 use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 use scenario::{
@@ -255,7 +255,11 @@ fn reservations_end_with_the_checkpoint_that_they_wait_for() {
                 .map(|_| {
                     let (log, is_over) = (log.clone(), is_over.clone());
                     thread::spawn(move || {
-                        let reserved = log.reserve_space_if(wanted, &|| is_over.load(SeqCst) == 0);
+                        let reserved =
+                            log.reserve_space_if(wanted, &|| match is_over.load(SeqCst) {
+                                0 => SpaceOutlook::WillFree,
+                                _ => SpaceOutlook::CannotFree,
+                            });
                         // One at a time.
                         reserved.inspect(|()| log.release_space(wanted))
                     })

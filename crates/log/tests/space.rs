@@ -13,7 +13,7 @@ use std::{
 
 use clearway_base::{Epoch, Error, Lsn, TxnId};
 use clearway_disk::{Disk, MemoryDisk};
-use clearway_log::{Log, LogOptions, Record, TRAILER_BYTES_MAX, record_bytes};
+use clearway_log::{Log, LogOptions, Record, SpaceOutlook, TRAILER_BYTES_MAX, record_bytes};
 use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 use scenario::*;
 
@@ -231,7 +231,12 @@ fn a_reservation_waits_for_the_checkpoint_that_it_requested() {
                 std::thread::yield_now();
             }
         });
+        let outlook = || SpaceOutlook::WillFree;
         for i in 0..2000 {
+            // What the next call takes, which has no outlook.
+            let bytes = record_bytes(900);
+            log.reserve_space_if(bytes, &outlook).unwrap();
+            log.release_space(bytes);
             let span = commit(log, i, 900);
             durable.store(span.start.0, Ordering::SeqCst);
         }

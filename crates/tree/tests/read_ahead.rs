@@ -3,13 +3,28 @@
 
 mod double;
 
-use std::ops::Bound;
+use std::{
+    collections::VecDeque,
+    io::ErrorKind,
+    ops::Bound,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+    thread,
+};
 
+use clearway_base::{Error, Result};
+use clearway_disk::{Disk, MemoryDisk};
+use clearway_testkit::{
+    Random,
+    disk::{Faults, FaultyDisk, HeldReads, HeldReadsDisk, Lasting, Operation},
+};
 use clearway_tree::{Direction, Tree};
-use double::{Database, Range, Records};
+use double::{Database, Range, Records, Txn};
 
 const NODE_BYTES: usize = 8192;
 const KEYS: u32 = 20_000;
+/// The codes of two operations (`docs/node-format.md`).
+const SPLIT: u8 = 36;
+const MERGE: u8 = 40;
 
 fn key(n: u32) -> Vec<u8> {
     format!("{n:08}").into_bytes()
@@ -17,6 +32,11 @@ fn key(n: u32) -> Vec<u8> {
 
 /// A tree whose pages are all on disk and absent, with its number of leaves.
 fn cold() -> (Database, Tree, u64) {
+    cold_through(|disk| Box::new(disk))
+}
+
+/// The same over the disk that `seen` makes.
+fn cold_through(seen: impl Fn(MemoryDisk) -> Box<dyn Disk>) -> (Database, Tree, u64) {
     let warm = Database::new();
     let tree = warm.tree(7, NODE_BYTES);
     let mut txn = warm.begin();
@@ -25,7 +45,8 @@ fn cold() -> (Database, Tree, u64) {
     let report = tree.verify().unwrap();
     assert_eq!(report.height(), 2);
     warm.pool.clean_all().unwrap();
-    let db = Database::on(warm.log.clone(), warm.disk.clone());
+    let disk = warm.disk.clone();
+    let db = Database::through(warm.log.clone(), &*seen(disk.clone()), disk);
     let tree = db.open(&tree, NODE_BYTES);
     (db, tree, report.levels[0].pages)
 }
@@ -72,4 +93,151 @@ fn one_record_takes_one_leaf() {
     let (found, _) = cursor.next(&tree, &mut db.begin()).unwrap().unwrap();
     assert_eq!(found, key(5_000));
     assert_eq!(db.pool.stats().reads, 2, "the root and the leaf");
+}
+
+/// Some reads of the queue fail, or all: the pages stay absent, and the cursor reads them itself
+/// when it comes to them.
+#[test]
+fn reads_ahead_that_fail_lose_nothing() {
+    for one_in in [1, 3] {
+        for direction in [Direction::Ascending, Direction::Descending] {
+            let reads = HeldReads::new(5);
+            let (db, tree, _) =
+                cold_through(|disk| Box::new(HeldReadsDisk::new(disk, reads.clone())));
+            let (done, failed) = (AtomicBool::new(false), AtomicU64::new(0));
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut random = Random::new(one_in);
+                    while !done.load(SeqCst) {
+                        if reads.count() == 0 {
+                            thread::yield_now();
+                        } else if random.one_in(one_in) {
+                            failed.fetch_add(u64::from(reads.fail_one(ErrorKind::Other)), SeqCst);
+                        } else {
+                            reads.complete_one();
+                        }
+                    }
+                });
+                let records = db.begin().scan(&tree, all(), direction);
+                done.store(true, SeqCst);
+                let mut keys: Vec<_> = records.unwrap().into_iter().map(|(key, _)| key).collect();
+                if direction == Direction::Descending {
+                    keys.reverse();
+                }
+                assert!(keys.into_iter().eq((0..KEYS).map(key)), "{direction:?}, {one_in}");
+            });
+            assert!(failed.into_inner() > 3, "or it shows nothing");
+            assert_eq!(db.pool.held_pages(), 0);
+        }
+    }
+}
+
+/// If the cursor's own read fails too, the scan reports that. Nothing stays pinned or latched, and
+/// once the disk reads again the next scan finds everything.
+#[test]
+fn a_scan_reports_a_failed_read_and_the_next_one_succeeds() {
+    let faults = Faults::new();
+    let (db, tree, leaves) = cold_through(|disk| Box::new(FaultyDisk::new(disk, faults.clone())));
+    for nth in [2, 5, 9] {
+        faults.fail(Operation::Read, "data", nth, ErrorKind::Other, Lasting::Forever);
+        let failed = db.begin().scan(&tree, all(), Direction::Ascending);
+        assert!(matches!(failed, Err(Error::Io { .. })), "{nth}: {:?}", failed.map(|it| it.len()));
+        assert_eq!(db.pool.held_pages(), 0);
+        faults.clear();
+    }
+    assert!(db.pool.stats().reads < leaves, "some leaves were never read");
+    assert_eq!(scan(&db, &tree, all(), Direction::Descending).len(), KEYS as usize);
+}
+
+fn all() -> Range {
+    (Bound::Unbounded, Bound::Unbounded)
+}
+
+/// Runs a transaction until it is no deadlock's victim.
+fn transact<T>(db: &Database, tree: &Tree, mut work: impl FnMut(&mut Txn) -> Result<T>) -> T {
+    loop {
+        let mut txn = db.begin();
+        match work(&mut txn) {
+            Ok(value) => {
+                txn.commit(tree);
+                return value;
+            }
+            Err(error) if error.is_retryable() => txn.rollback(tree),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// Every eighth key stays; writers insert and delete the keys between, so that leaves are split and
+/// merged while cursors read the same leaves ahead. Most leaves are absent at any time.
+#[test]
+fn leaves_are_read_ahead_while_they_are_split_and_merged() {
+    const STAY: u32 = 2_000;
+    const SCANS: u64 = 150;
+    let db = Database::of_pages(128);
+    let tree = db.tree(7, 512);
+    let mut txn = db.begin();
+    (0..STAY).for_each(|n| txn.insert(&tree, &key(8 * n), &[7; 40]).unwrap());
+    txn.commit(&tree);
+    let before = (db.log.count_of(SPLIT), db.log.count_of(MERGE), db.pool.stats());
+    let scans = AtomicU64::new(0);
+    let write = |writer: u32| {
+        let mut random = Random::new(u64::from(writer));
+        // Where this writer has inserted keys.
+        let mut grown = VecDeque::new();
+        while scans.load(SeqCst) < 2 * SCANS {
+            let n = random.below(u64::from(STAY)) as u32;
+            let keys = |n: u32| (0..3).map(move |m| key(8 * n + 1 + 2 * m + writer));
+            if !grown.contains(&n) {
+                transact(&db, &tree, |txn| {
+                    keys(n).try_for_each(|key| txn.insert(&tree, &key, &[8; 40]))
+                });
+                grown.push_back(n);
+            }
+            if grown.len() > 300 {
+                let n = grown.pop_front().unwrap();
+                transact(&db, &tree, |txn| keys(n).try_for_each(|key| txn.delete(&tree, &key)));
+            }
+        }
+        for n in grown {
+            transact(&db, &tree, |txn| {
+                (0..3).try_for_each(|m| txn.delete(&tree, &key(8 * n + 1 + 2 * m + writer)))
+            });
+        }
+    };
+    let read = |direction: Direction| {
+        let mut random = Random::new(99);
+        for _ in 0..SCANS {
+            let first = random.below(u64::from(STAY - 400)) as u32;
+            let range =
+                || (Bound::Included(key(8 * first)), Bound::Excluded(key(8 * (first + 400))));
+            let records = transact(&db, &tree, |txn| txn.scan(&tree, range(), direction));
+            let mut found: Vec<_> = records.into_iter().map(|(key, _)| key).collect();
+            if direction == Direction::Descending {
+                found.reverse();
+            }
+            assert!(found.is_sorted_by(|a, b| a < b), "{direction:?}: each once, in order");
+            let stay: Vec<_> = (first..first + 400).map(|n| key(8 * n)).collect();
+            found.retain(|key| stay.binary_search(key).is_ok());
+            assert_eq!(found, stay, "{direction:?}: none is missed");
+            scans.fetch_add(1, SeqCst);
+        }
+    };
+    thread::scope(|scope| {
+        let (write, read) = (&write, &read);
+        let writers = [0, 1].map(|writer| scope.spawn(move || write(writer)));
+        let readers = [Direction::Ascending, Direction::Descending]
+            .map(|direction| scope.spawn(move || read(direction)));
+        let results = readers.map(|reader| reader.join());
+        // The writers end too if a reader has failed.
+        scans.fetch_add(2 * SCANS, SeqCst);
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        results.into_iter().for_each(|result| result.unwrap());
+    });
+    assert_eq!(db.verify_only(&tree).records, u64::from(STAY));
+    let stats = db.pool.stats();
+    let (splits, merges) = (db.log.count_of(SPLIT) - before.0, db.log.count_of(MERGE) - before.1);
+    assert!(splits > 50 && merges > 50, "{splits} splits, {merges} merges");
+    let queued = stats.queued_reads - before.2.queued_reads;
+    assert!(queued > 500, "{queued} reads through the queue");
 }

@@ -97,7 +97,12 @@ impl Background {
         ];
         for (name, run) in runs {
             match spawn(name, run) {
-                Ok(thread) => background.threads.push(thread),
+                Ok(thread) => {
+                    if background.threads.is_empty() {
+                        core.log_space.set_checkpointer(Some(thread.thread().id()));
+                    }
+                    background.threads.push(thread);
+                }
                 Err(error) => {
                     background.stop(core);
                     return Err(error);
@@ -111,6 +116,7 @@ impl Background {
     pub(crate) fn stop(self, core: &Core) {
         self.signal.raise(|wishes| wishes.stop = true);
         core.upkeep.stop();
+        core.log_space.set_checkpointer(None);
         core.log.set_space_waker(Box::new(|| ()));
         for thread in self.threads {
             // A panic there has been printed; the engine goes on closing.
@@ -124,7 +130,17 @@ fn spawn(name: &str, run: Run) -> Result<JoinHandle<()>> {
     thread.map_err(|source| Error::io("start a thread for", name, source))
 }
 
+/// Ends the waits for the checkpointer's checkpoints when its thread ends, even by a panic.
+struct Checkpointer<'a>(&'a Core);
+
+impl Drop for Checkpointer<'_> {
+    fn drop(&mut self) {
+        self.0.log_space.set_checkpointer(None);
+    }
+}
+
 fn run_checkpointer(core: &Arc<Core>, signal: &Signal) {
+    let _runs = Checkpointer(core);
     let mut shortage = Shortage::default();
     loop {
         let wish = signal.wait();
@@ -159,8 +175,11 @@ struct Shortage {
 }
 
 impl Shortage {
+    /// Returns true if a checkpoint may free something; always if threads wait for it without a
+    /// time limit (TXN-LOG-SPACE-3).
     fn can_be_relieved(&self, core: &Core) -> bool {
-        self.lasts && (self.kept_by.is_none() || self.kept_by != core.log_kept_from())
+        let is_kept = self.kept_by.is_some() && self.kept_by == core.log_kept_from();
+        self.lasts && (!is_kept || core.can_give_back(core.log.end()))
     }
 
     /// Takes a checkpoint that cleans all pages, so that as much log as possible is freed.
@@ -193,6 +212,14 @@ fn keep_pace(core: &Arc<Core>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        sync::{
+            atomic::{AtomicU32, Ordering},
+            mpsc,
+        },
+        time::Instant,
+    };
+
     use clearway_disk::MemoryDisk;
 
     use super::*;
@@ -212,5 +239,56 @@ mod tests {
         });
         assert!(failed.is_err());
         assert_eq!((started, Arc::strong_count(core)), (2, before));
+    }
+
+    /// Longer than a reservation waits if no checkpoint can make room.
+    const LATE: Duration = Duration::from_millis(400);
+
+    /// The checkpointer gets no processor until writers have waited for long. None is refused.
+    #[test]
+    fn writers_wait_for_a_checkpointer_that_begins_late() {
+        let mut options = EngineOptions::simulation();
+        options.log.background = true;
+        options.log.segment_bytes = 64 << 10;
+        options.log.capacity_bytes = 256 << 10;
+        let engine = Engine::open(Arc::new(MemoryDisk::new()), options).unwrap();
+        let core = engine.core();
+        let table = engine.create_table("t").unwrap();
+        let (let_run, may_run) = mpsc::channel::<()>();
+        let mut may_run = Some(may_run);
+        let background = Background::start_by(core, |name, run| match may_run.take() {
+            Some(may_run) => {
+                assert_eq!(name, "clearway-checkpoint");
+                spawn(name, Box::new(move || may_run.recv().map_or((), |()| run())))
+            }
+            None => spawn(name, run),
+        });
+        let committed = AtomicU32::new(0);
+        thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                for n in 0..2_000u32 {
+                    let mut txn = engine.begin();
+                    txn.put(&table, &(n % 50).to_be_bytes(), &[n as u8; 400])?;
+                    core.log.wait_durable(txn.commit()?.ack)?;
+                    committed.store(n, Ordering::SeqCst);
+                }
+                Ok::<(), Error>(())
+            });
+            // Until the writer makes no progress.
+            let (mut last, mut since) = (u32::MAX, Instant::now());
+            while since.elapsed() < LATE && !writer.is_finished() {
+                let now = committed.load(Ordering::SeqCst);
+                if now != last {
+                    (last, since) = (now, Instant::now());
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            let was_waiting = !writer.is_finished();
+            let_run.send(()).unwrap();
+            let result = writer.join().unwrap();
+            assert!(result.is_ok(), "{result:?} after {last} commits");
+            assert!(was_waiting, "or it shows nothing");
+        });
+        background.unwrap().stop(core);
     }
 }

@@ -4,17 +4,28 @@
 //! before the redo LSN, before the first record of the oldest transaction and before the log that a
 //! backup needs. So how long a reservation that finds no room waits depends on the transaction or
 //! backup that keeps the oldest segment:
-//! - If there is none, it waits for the checkpoint (`crates/log/src/log_space/waiting.rs`).
-//! - If it is its own transaction, it fails at once: it would wait for itself.
+//! - If there is none, a checkpoint frees the segment. The reservation waits for the checkpointer's
+//!   next one, however late it begins and however long it takes, unless that fails
+//!   (`crates/log/src/log_space/waiting.rs`).
+//! - If it is its own transaction, it fails at once: it would wait for itself. So does a
+//!   reservation of the checkpointer, which tries failed deallocations again, and every reservation
+//!   once the engine is closed.
 //! - If it is another transaction or a backup, it waits 100 ms at most, since most transactions are
 //!   short. It fails at once if a checkpoint was fruitless because of that transaction or backup
 //!   100 ms ago or earlier.
+//!
+//! It also waits 100 ms at most if the log ends in its oldest segment, so that reservations of
+//! running transactions take the rest, and if the engine has no checkpointer.
 //!
 //! Invariants:
 //! - TXN-LOG-SPACE-1. Nothing here waits for a checkpoint: reservations read atomics and take
 //!   latches that are held for a few instructions; they never take the checkpoints' mutex.
 //! - TXN-LOG-SPACE-2. A transaction does nothing for its age to be known: the checkpointer notes
 //!   where the log ends, twenty times a second, and the age is computed from these notes.
+//! - TXN-LOG-SPACE-3. A reservation waits without a time limit only for a checkpoint that the
+//!   checkpointer takes if it is requested: the condition for the wait
+//!   ([`Core::can_give_back`] for the log's end, and a checkpointer that runs) suffices for the
+//!   checkpoint.
 
 use std::{
     sync::Arc,
@@ -22,7 +33,11 @@ use std::{
 };
 
 use clearway_base::{Error, LogKeeper, Lsn, Result, TxnName};
-use clearway_sync::Mutex;
+use clearway_log::SpaceOutlook;
+use clearway_sync::{
+    Mutex,
+    thread::{self, ThreadId},
+};
 
 use crate::core::Core;
 
@@ -35,6 +50,8 @@ const KEEPER_WAIT: Duration = Duration::from_millis(100);
 pub(crate) struct LogSpace {
     fruitless: Mutex<Option<Fruitless>>,
     notes: Mutex<Notes>,
+    /// The thread that takes checkpoints on request, while there is one.
+    checkpointer: Mutex<Option<ThreadId>>,
 }
 
 /// Checkpoints that gave back nothing.
@@ -66,6 +83,11 @@ impl LogSpace {
     fn is_stuck(&self, keeper: Lsn) -> bool {
         let fruitless = *self.fruitless.lock();
         fruitless.is_some_and(|it| it.keeper == keeper && it.since.elapsed() >= KEEPER_WAIT)
+    }
+
+    /// Records which thread takes checkpoints on request, or that none does any more.
+    pub(crate) fn set_checkpointer(&self, thread: Option<ThreadId>) {
+        *self.checkpointer.lock() = thread;
     }
 
     /// Notes that the log ends at `end` now.
@@ -145,11 +167,12 @@ impl Core {
     ///
     /// # Errors
     /// Those of [`Log::reserve_space`](clearway_log::Log::reserve_space); [`Error::LogFull`] says
-    /// what keeps the log.
+    /// what keeps the log. [`Error::Closed`] if there is no room once the engine is closed.
     #[cold]
     pub(crate) fn reserve_log_space(&self, index: u32, bytes: u64) -> Result<()> {
-        let reserved = self.log.reserve_space_if(bytes, &|| self.can_help(index));
+        let reserved = self.log.reserve_space_if(bytes, &|| self.outlook(index));
         reserved.map_err(|error| match error {
+            Error::LogFull { .. } if self.is_closed() => Error::Closed,
             Error::LogFull { wanted_bytes, capacity_bytes, .. } => {
                 Error::LogFull { wanted_bytes, capacity_bytes, keeper: self.log_keeper(index) }
             }
@@ -157,14 +180,26 @@ impl Core {
         })
     }
 
-    /// Whether a checkpoint may make room for the transaction of slot `index`; see the module.
-    fn can_help(&self, index: u32) -> bool {
-        let Some(kept_from) = self.log_kept_from() else { return true };
-        if self.can_give_back(self.log.end()) {
-            return true;
+    /// The use of a checkpoint for the transaction of slot `index`; see the module.
+    fn outlook(&self, index: u32) -> SpaceOutlook {
+        let checkpointer = *self.log_space.checkpointer.lock();
+        if self.is_closed() || checkpointer == Some(thread::current().id()) {
+            return SpaceOutlook::CannotFree;
         }
-        let is_own = self.transactions.entry(index).first() == Some(kept_from);
-        !is_own && !self.log_space.is_stuck(kept_from)
+        // Before the next condition: if that transaction or backup ends meanwhile, a checkpoint
+        // frees something, and it does not matter that it has kept the log.
+        let kept_from = self.log_kept_from();
+        if self.can_give_back(self.log.end()) {
+            return match checkpointer {
+                Some(_) => SpaceOutlook::WillFree,
+                None => SpaceOutlook::MayFree,
+            };
+        }
+        let is_in_vain = kept_from.is_some_and(|kept_from| {
+            let is_own = self.transactions.entry(index).first() == Some(kept_from);
+            is_own || self.log_space.is_stuck(kept_from)
+        });
+        if is_in_vain { SpaceOutlook::CannotFree } else { SpaceOutlook::MayFree }
     }
 
     /// What keeps the log, in words.
@@ -185,7 +220,10 @@ impl Core {
 
 #[cfg(test)]
 mod tests {
+    use clearway_disk::MemoryDisk;
+
     use super::*;
+    use crate::{Engine, EngineOptions, Table, checkpoint};
 
     #[test]
     fn ages_are_read_off_the_ends_of_the_log() {
@@ -219,5 +257,72 @@ mod tests {
         assert!(!space.is_stuck(Lsn(7)) && !space.is_stuck(Lsn(8)));
         space.note_checkpoint(true, Some(Lsn(9)));
         assert!(!space.is_stuck(Lsn(9)));
+    }
+
+    /// An engine whose log is short, with a table.
+    fn small_engine() -> (Arc<Engine>, Table) {
+        let mut options = EngineOptions::simulation();
+        options.log.segment_bytes = 64 << 10;
+        options.log.capacity_bytes = 256 << 10;
+        let engine = Engine::open(Arc::new(MemoryDisk::new()), options).unwrap();
+        let table = engine.create_table("t").unwrap();
+        (engine, table)
+    }
+
+    /// Commits until the log is full.
+    fn fill(engine: &Arc<Engine>, table: &Table) {
+        let full = (0..100_000u32).find_map(|n| {
+            let mut txn = engine.begin();
+            let put = txn.put(table, &(n % 50).to_be_bytes(), &[n as u8; 400]);
+            put.and_then(|_| engine.core().log.wait_durable(txn.commit()?.ack)).err()
+        });
+        assert!(matches!(full, Some(Error::LogFull { .. })), "{full:?}");
+    }
+
+    /// A thread that could be the checkpointer.
+    fn another_thread() -> Option<ThreadId> {
+        Some(std::thread::spawn(|| thread::current().id()).join().unwrap())
+    }
+
+    #[test]
+    fn a_checkpoint_helps_if_it_will_be_taken_and_nothing_keeps_the_log() {
+        let (engine, table) = small_engine();
+        let core = engine.core();
+        let other = another_thread();
+        core.log_space.set_checkpointer(other);
+        assert_eq!(core.outlook(0), SpaceOutlook::MayFree, "the log is in its first segment");
+        fill(&engine, &table);
+        assert_eq!(core.outlook(0), SpaceOutlook::WillFree);
+        core.log_space.set_checkpointer(None);
+        assert_eq!(core.outlook(0), SpaceOutlook::MayFree, "no thread takes checkpoints");
+        core.log_space.set_checkpointer(Some(thread::current().id()));
+        assert_eq!(core.outlook(0), SpaceOutlook::CannotFree, "it would wait for itself");
+        core.log_space.set_checkpointer(other);
+        let hold = checkpoint::hold_log(core);
+        assert_eq!(core.outlook(0), SpaceOutlook::MayFree, "a backup keeps the log");
+        drop(hold);
+        assert_eq!(core.outlook(0), SpaceOutlook::WillFree);
+        engine.close().unwrap();
+        assert_eq!(core.outlook(0), SpaceOutlook::CannotFree);
+    }
+
+    #[test]
+    fn the_transaction_that_keeps_the_log_decides_how_long_others_wait() {
+        let (engine, table) = small_engine();
+        let core = engine.core();
+        core.log_space.set_checkpointer(another_thread());
+        let mut old = engine.begin();
+        old.put(&table, b"old", b"1").unwrap();
+        fill(&engine, &table);
+        let own = core.transactions.oldest().unwrap().index;
+        assert_eq!(core.outlook(own), SpaceOutlook::CannotFree, "it would wait for itself");
+        assert_eq!(core.outlook(own + 1), SpaceOutlook::MayFree);
+        for _ in 0..2 {
+            checkpoint::take(core, checkpoint::Cleaning::All).unwrap();
+            std::thread::sleep(KEEPER_WAIT);
+        }
+        assert_eq!(core.outlook(own + 1), SpaceOutlook::CannotFree, "it does not end");
+        old.commit().unwrap();
+        assert_eq!(core.outlook(own + 1), SpaceOutlook::WillFree);
     }
 }

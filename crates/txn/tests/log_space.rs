@@ -155,3 +155,87 @@ fn writers_wait_for_a_slow_checkpoint_that_makes_room() {
     faults.clear();
     check(&engine);
 }
+
+/// A crash leaves the log full. The opening's checkpoint frees nothing, since redo's pages are not
+/// written yet; the first writers wait for the next one.
+#[test]
+fn writers_wait_after_an_opening_that_found_the_log_full() {
+    let memory = MemoryDisk::new();
+    let crashed = {
+        let engine = open_with(memory.clone(), EngineOptions { background: false, ..small() });
+        let table = engine.create_table("t").unwrap();
+        let (full, _) = commit_until_full(&engine, &table);
+        assert!(matches!(full, Error::LogFull { keeper: None, .. }), "{full}");
+        memory.fork()
+    };
+    let faults = Faults::new();
+    faults.watch(|event| {
+        if event.operation == Operation::Sync && event.name == "data" {
+            thread::sleep(Duration::from_millis(150));
+        }
+        None
+    });
+    let engine = open_with(FaultyDisk::new(crashed, faults.clone()), small());
+    let table = engine.open_table("t").unwrap();
+    for n in 0..100 {
+        commit_one(&engine, &table, n % 50).unwrap();
+    }
+    faults.clear();
+    check(&engine);
+}
+
+/// Longer than a reservation waits if no checkpoint can make room.
+const LATE: Duration = Duration::from_millis(400);
+
+/// A disk on which no sync of the data file ends while the flag is set.
+fn held_syncs() -> (FaultyDisk<MemoryDisk>, Faults, Arc<AtomicBool>) {
+    let (faults, held) = (Faults::new(), Arc::new(AtomicBool::new(false)));
+    let flag = held.clone();
+    faults.watch(move |event| {
+        while event.operation == Operation::Sync
+            && event.name == "data"
+            && flag.load(Ordering::SeqCst)
+        {
+            thread::sleep(Duration::from_millis(1));
+        }
+        None
+    });
+    (FaultyDisk::new(MemoryDisk::new(), faults.clone()), faults, held)
+}
+
+/// A checkpoint that frees nothing is under way when the log becomes full, and takes long. Writers
+/// wait for the one after it.
+#[test]
+fn writers_wait_for_the_checkpoint_after_one_that_frees_nothing() {
+    let (disk, faults, held) = held_syncs();
+    // Else the checkpointer would be in such a checkpoint, or not, by chance.
+    let engine = open_with(disk, EngineOptions { checkpoint_log_bytes: 1 << 30, ..small() });
+    let table = engine.create_table("t").unwrap();
+    let committed = AtomicU64::new(0);
+    held.store(true, Ordering::SeqCst);
+    thread::scope(|scope| {
+        let checkpoint = scope.spawn(|| engine.checkpoint_lightly());
+        let writer = scope.spawn(|| {
+            (0..3_000).try_for_each(|n| {
+                committed.store(n, Ordering::SeqCst);
+                commit_one(&engine, &table, n % 50)
+            })
+        });
+        let (mut last, mut since) = (u64::MAX, Instant::now());
+        while since.elapsed() < LATE && !writer.is_finished() {
+            let now = committed.load(Ordering::SeqCst);
+            if now != last {
+                (last, since) = (now, Instant::now());
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        let was_waiting = !writer.is_finished();
+        held.store(false, Ordering::SeqCst);
+        checkpoint.join().unwrap().unwrap();
+        let result = writer.join().unwrap();
+        assert!(result.is_ok(), "{result:?} after {last} commits");
+        assert!(was_waiting, "or it shows nothing");
+    });
+    faults.clear();
+    check(&engine);
+}

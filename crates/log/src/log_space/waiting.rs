@@ -1,19 +1,22 @@
 //! Waiting for log space.
 //!
 //! Checkpoints make room. The owner of the log reports each checkpoint
-//! ([`Log::report_checkpoint`]): its start, whether it will free a segment, and its end. The log
-//! has no other information about checkpoints.
+//! ([`Log::report_checkpoint`]): its start, whether it will free a segment, and its end. What the
+//! next checkpoint can do, a waiting thread asks the owner ([`SpaceOutlook`]). The log has no other
+//! information about checkpoints.
 //!
 //! ```text
-//!              no room: requests a checkpoint
-//!   reserve ─────────────────────────────────► idle ──── 100 ms ────► LogFull
-//!     ▲                                        │  ▲
-//!     │ tries again: room, or an event         │  │ the checkpoint ends: 100 ms more
-//!     └────────────────────────────────────────┤  │
-//!                      a checkpoint begins that│  │
-//!                      will free a segment     ▼  │
-//!                                          relieved ── 10 s in all ──► LogFull
+//!   try ──── no room ────► ask the owner ────► request a checkpoint ────► wait
+//!    ▲                         │ it cannot help         │ bounded for 100 ms │
+//!    │                         ▼                        ▼ in a row           │
+//!    │                      LogFull                  LogFull                 │
+//!    └─────────────── room, an event, or 100 ms have passed ─────────────────┘
 //! ```
+//!
+//! A wait is *unbounded* while a checkpoint is running that will free a segment, and while the
+//! owner reports that the next one [will](SpaceOutlook::WillFree), unless one has ended since the
+//! wait began that was to free a segment and did not (its disk was full). Otherwise it is
+//! *bounded*: room may come from a transaction or backup that ends.
 //!
 //! Invariants:
 //! - SPACE-1. No lost wake-up by room: the waiter increments the number of waiters and checks
@@ -22,69 +25,97 @@
 //! - SPACE-2. No lost wake-up by an event (a checkpoint that begins or ends): events are counted
 //!   under the mutex. The waiter reads the count before it tries, and does not sleep if the count
 //!   has changed since.
-//! - SPACE-3. A thread waits at most [`IDLE_WAIT`] in a row while no checkpoint that frees a
-//!   segment is running, and at most [`TRUNCATION_WAIT`] in all.
+//! - SPACE-3. A thread whose wait has been bounded for [`BOUNDED_WAIT`] in a row gives up, and so
+//!   does a thread whose request no checkpoint can satisfy; no other thread does. So no thread
+//!   gives up because a checkpoint begins late or takes long. The time is read before the last
+//!   attempt, and the last attempt before the owner is asked for the last time: a thread that got
+//!   no processor meanwhile does not give up because of what it knew before.
 //! - SPACE-4. A thread whose request no checkpoint can satisfy does not begin to wait, and stops
-//!   waiting at the event after which this holds: `can_help` is called before each wait.
+//!   waiting at the event after which this holds: the owner is asked before each wait.
+//! - SPACE-5. A waiting thread requests a checkpoint each time that it has asked the owner, at
+//!   least every [`ASK_AGAIN`]. So neither a request that no thread received, nor a transaction or
+//!   backup that ends without an event, makes it wait for ever.
 //!
 //! [`Log::report_checkpoint`]: crate::Log::report_checkpoint
 
 use std::time::{Duration, Instant};
 
-use clearway_base::{Error, Result};
+use clearway_base::{Error, Lsn, Result};
 use clearway_sync::{
-    Condvar, Mutex, MutexGuard,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
+    Condvar, Mutex,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use super::SpaceAccount;
 
-/// Upper bound on a wait while no checkpoint that will make room is running: long enough for one to
-/// begin, or for a transaction that retains log to end.
-const IDLE_WAIT: Duration = Duration::from_millis(100);
-/// Upper bound on the total wait of a thread.
-const TRUNCATION_WAIT: Duration = Duration::from_secs(10);
+/// Upper bound on a bounded wait: long enough for most transactions that retain log to end.
+const BOUNDED_WAIT: Duration = Duration::from_millis(100);
+/// Upper bound on the time between two questions to the owner of the log (SPACE-5).
+const ASK_AGAIN: Duration = BOUNDED_WAIT;
+
+/// The effect that the next checkpoint will have for a thread that needs log space, as far as the
+/// owner of the log knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SpaceOutlook {
+    /// It cannot make room, and waiting is in vain.
+    CannotFree,
+    /// It frees nothing now. It may after a while, for example when a transaction has ended.
+    MayFree,
+    /// It frees a segment, and it will be taken if it is requested.
+    WillFree,
+}
 
 /// The threads that wait for log space, and the checkpoint events that they wait for.
 #[derive(Default)]
 pub(super) struct SpaceWaiters {
     /// Number of threads that wait (SPACE-1).
     waiting: AtomicUsize,
-    /// Number of checkpoint events: begins and ends. Written under `freeing` (SPACE-2).
-    events: AtomicU64,
-    /// Number of running checkpoints that will free a segment. Held for a few instructions.
-    freeing: Mutex<usize>,
+    /// Held for a few instructions.
+    checkpoints: Mutex<CheckpointCounts>,
     changed: Condvar,
+}
+
+/// The checkpoints that were reported.
+#[derive(Clone, Copy, Default)]
+struct CheckpointCounts {
+    /// Number of begins and ends (SPACE-2).
+    events: u64,
+    /// Number of running checkpoints that will free a segment.
+    freeing: u64,
+    /// Number of checkpoints that have ended and have freed a segment.
+    freed: u64,
+    /// Number of checkpoints that have ended and were to free a segment, but did not.
+    failed: u64,
 }
 
 /// A running checkpoint; it ends when this value is dropped.
 #[must_use = "the checkpoint has ended when this is dropped"]
 pub struct RunningCheckpoint<'a> {
-    waiters: &'a SpaceWaiters,
+    space: &'a SpaceAccount,
     frees_segment: bool,
+    /// The oldest segment when it began.
+    oldest_segment: Lsn,
 }
 
 impl Drop for RunningCheckpoint<'_> {
     fn drop(&mut self) {
-        let mut freeing = self.waiters.freeing.lock();
-        *freeing -= usize::from(self.frees_segment);
-        self.waiters.count_event(freeing);
+        let has_freed = self.space.segments.start() > self.oldest_segment;
+        self.space.waiters.note_event(|counts| {
+            counts.freeing -= u64::from(self.frees_segment);
+            counts.freed += u64::from(has_freed);
+            counts.failed += u64::from(self.frees_segment && !has_freed);
+        });
     }
 }
 
 impl SpaceWaiters {
-    /// Records that a checkpoint has begun, and whether it will free a segment.
-    pub(super) fn begin_checkpoint(&self, frees_segment: bool) -> RunningCheckpoint<'_> {
-        let mut freeing = self.freeing.lock();
-        *freeing += usize::from(frees_segment);
-        self.count_event(freeing);
-        RunningCheckpoint { waiters: self, frees_segment }
-    }
-
     /// Counts a start or an end of a checkpoint, and wakes all waiters (SPACE-2).
-    fn count_event(&self, freeing: MutexGuard<'_, usize>) {
-        self.events.fetch_add(1, Ordering::SeqCst);
-        drop(freeing);
+    fn note_event(&self, change: impl FnOnce(&mut CheckpointCounts)) {
+        {
+            let mut counts = self.checkpoints.lock();
+            change(&mut counts);
+            counts.events += 1;
+        }
         self.changed.notify_all();
     }
 
@@ -92,90 +123,104 @@ impl SpaceWaiters {
     #[inline]
     pub(super) fn wake(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
-            drop(self.freeing.lock());
+            drop(self.checkpoints.lock());
             self.changed.notify_all();
         }
     }
 
-    /// Waits until `is_over` returns true, an event after the first `events` occurs, or a time
-    /// limit expires. Returns `false` if a time limit has expired.
-    fn wait(&self, events: u64, limits: &mut WaitLimits, is_over: impl Fn() -> bool) -> bool {
-        let mut freeing = self.freeing.lock();
+    fn counts(&self) -> CheckpointCounts {
+        *self.checkpoints.lock()
+    }
+
+    /// Waits until `is_over` returns true, an event after the first `events` occurs, or the
+    /// deadline has passed.
+    fn wait(&self, events: u64, deadline: Instant, is_over: impl Fn() -> bool) {
+        let mut counts = self.checkpoints.lock();
         self.waiting.fetch_add(1, Ordering::SeqCst);
-        let mut was_relieved = false;
-        let is_in_time = loop {
-            if is_over() || self.events.load(Ordering::SeqCst) != events {
-                break true;
+        while !is_over() && counts.events == events {
+            if self.changed.wait_until(&mut counts, deadline).timed_out() {
+                break;
             }
-            was_relieved |= *freeing > 0;
-            let deadline = limits.deadline(*freeing > 0);
-            if self.changed.wait_until(&mut freeing, deadline).timed_out() {
-                break false;
-            }
-        };
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
-        drop(freeing);
-        if was_relieved {
-            limits.renew();
         }
-        is_in_time
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-/// The time limits of a wait (SPACE-3).
-struct WaitLimits {
-    idle_wait: Duration,
-    /// The end of a wait without a checkpoint that frees a segment.
-    idle_until: Instant,
-    /// The end of every wait.
-    until: Instant,
+/// The time limit of a wait, if it has one (SPACE-3).
+struct Patience {
+    /// Upper bound on a bounded wait. Zero without background threads, which are the only ones that
+    /// make room while this thread waits.
+    bounded_wait: Duration,
+    /// The counts when the wait began, or when a checkpoint last freed a segment.
+    since: CheckpointCounts,
+    /// The end of the bounded wait that is under way.
+    bounded_until: Option<Instant>,
 }
 
-impl WaitLimits {
-    /// Starts the time limits. They are zero without background threads, since then no thread would
-    /// make room.
-    fn begin(has_background: bool) -> WaitLimits {
-        let now = Instant::now();
-        let allowed = |wait| if has_background { wait } else { Duration::ZERO };
-        let idle_wait = allowed(IDLE_WAIT);
-        WaitLimits { idle_wait, idle_until: now + idle_wait, until: now + allowed(TRUNCATION_WAIT) }
+impl Patience {
+    fn begin(has_background: bool, counts: CheckpointCounts) -> Patience {
+        let bounded_wait = if has_background { BOUNDED_WAIT } else { Duration::ZERO };
+        Patience { bounded_wait, since: counts, bounded_until: None }
     }
 
-    fn deadline(&self, is_relieved: bool) -> Instant {
-        if is_relieved { self.until } else { self.idle_until.min(self.until) }
-    }
-
-    /// Renews the idle limit after a checkpoint that made room.
-    fn renew(&mut self) {
-        self.idle_until = Instant::now() + self.idle_wait;
+    /// Returns how long to wait before the next attempt, or `None` if the thread gives up. The last
+    /// attempt was made at `now` or later, after `counts` was read.
+    fn deadline(
+        &mut self,
+        now: Instant,
+        counts: CheckpointCounts,
+        outlook: SpaceOutlook,
+    ) -> Option<Instant> {
+        if counts.freed > self.since.freed {
+            self.since = counts;
+        }
+        let has_failed = counts.failed > self.since.failed;
+        let is_unbounded = counts.freeing > 0 || outlook == SpaceOutlook::WillFree && !has_failed;
+        if is_unbounded && !self.bounded_wait.is_zero() {
+            self.bounded_until = None;
+            return Some(now + ASK_AGAIN);
+        }
+        let until = *self.bounded_until.get_or_insert(now + self.bounded_wait);
+        (now < until).then_some(until)
     }
 }
 
 impl SpaceAccount {
-    /// Reserves `bytes` bytes, and waits for room as long as `can_help` reports that a checkpoint
-    /// may make it.
+    /// Records that a checkpoint has begun, and whether it will free a segment.
+    pub(crate) fn report_checkpoint(&self, frees_segment: bool) -> RunningCheckpoint<'_> {
+        let oldest_segment = self.segments.start();
+        self.waiters.note_event(|counts| counts.freeing += u64::from(frees_segment));
+        RunningCheckpoint { space: self, frees_segment, oldest_segment }
+    }
+
+    /// Reserves `bytes` bytes, and waits for room as long as `outlook` and the checkpoints permit
+    /// (SPACE-3).
     #[cold]
     pub(super) fn reserve_space_slowly(
         &self,
         bytes: u64,
-        can_help: &dyn Fn() -> bool,
+        outlook: &dyn Fn() -> SpaceOutlook,
     ) -> Result<()> {
-        let mut limits = WaitLimits::begin(self.has_background);
+        let mut patience = Patience::begin(self.has_background, self.waiters.counts());
         loop {
-            // Before the attempt, and before `can_help` (SPACE-2, SPACE-4).
-            let events = self.waiters.events.load(Ordering::SeqCst);
+            // Before the attempt, and before `outlook` (SPACE-2, SPACE-3, SPACE-4).
+            let (now, counts) = (Instant::now(), self.waiters.counts());
             if self.reserve_or_grow(bytes)? {
                 return Ok(());
             }
-            if self.exceeds_capacity(bytes) || !can_help() {
+            if self.exceeds_capacity(bytes) {
+                return Err(self.full(bytes));
+            }
+            let outlook = outlook();
+            if outlook == SpaceOutlook::CannotFree {
                 return Err(self.full(bytes));
             }
             self.wake_checkpointer();
+            let Some(deadline) = patience.deadline(now, counts, outlook) else {
+                return Err(self.full(bytes));
+            };
             let has_room = || self.may_grow() || self.fits(bytes) || self.health.check().is_err();
-            if !self.waiters.wait(events, &mut limits, has_room) {
-                // Room may have been made when the time limit expired.
-                return self.try_reserve_space(bytes);
-            }
+            self.waiters.wait(counts.events, deadline, has_room);
         }
     }
 
@@ -183,5 +228,74 @@ impl SpaceAccount {
     pub(super) fn full(&self, bytes: u64) -> Error {
         let capacity_bytes = self.capacity_bytes;
         Error::LogFull { wanted_bytes: bytes, capacity_bytes, keeper: None }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::{
+        SpaceOutlook::{MayFree, WillFree},
+        *,
+    };
+
+    /// A wait, of which each test chooses the times and the counts.
+    struct Wait {
+        begun: Instant,
+        counts: CheckpointCounts,
+        patience: Patience,
+    }
+
+    impl Wait {
+        fn begin(has_background: bool) -> Wait {
+            let counts = CheckpointCounts { failed: 3, freed: 5, ..CheckpointCounts::default() };
+            let patience = Patience::begin(has_background, counts);
+            Wait { begun: Instant::now(), counts, patience }
+        }
+
+        /// Returns true if the thread goes on waiting after an attempt in this millisecond.
+        fn goes_on(&mut self, millisecond: u64, outlook: SpaceOutlook) -> bool {
+            let now = self.begun + Duration::from_millis(millisecond);
+            self.patience.deadline(now, self.counts, outlook).is_some()
+        }
+    }
+
+    #[test]
+    fn a_bounded_wait_ends_after_100_ms_in_a_row() {
+        let mut wait = Wait::begin(true);
+        assert!(wait.goes_on(0, MayFree) && wait.goes_on(99, MayFree));
+        // A checkpoint that will free a segment begins, and another thread takes the room.
+        assert!(wait.goes_on(100, WillFree) && wait.goes_on(5_000, WillFree));
+        assert!(wait.goes_on(5_001, MayFree) && wait.goes_on(5_100, MayFree));
+        assert!(!wait.goes_on(5_101, MayFree));
+    }
+
+    #[test]
+    fn a_wait_is_unbounded_while_a_checkpoint_runs_that_frees() {
+        let mut wait = Wait::begin(true);
+        assert!(wait.goes_on(0, MayFree));
+        wait.counts.freeing = 1;
+        assert!(wait.goes_on(60_000, MayFree));
+        wait.counts.freeing = 0;
+        assert!(wait.goes_on(60_001, MayFree) && !wait.goes_on(60_101, MayFree));
+    }
+
+    #[test]
+    fn a_failed_checkpoint_bounds_the_wait_until_one_frees() {
+        let mut wait = Wait::begin(true);
+        assert!(wait.goes_on(0, WillFree) && wait.goes_on(200, WillFree));
+        wait.counts.failed += 1;
+        assert!(wait.goes_on(201, WillFree) && wait.goes_on(300, WillFree));
+        wait.counts.freed += 1;
+        assert!(wait.goes_on(301, WillFree) && wait.goes_on(900, WillFree));
+        wait.counts.failed += 1;
+        assert!(wait.goes_on(901, WillFree) && !wait.goes_on(1_001, WillFree));
+    }
+
+    #[test]
+    fn without_background_threads_nothing_is_waited_for() {
+        let mut wait = Wait::begin(false);
+        assert!(!wait.goes_on(0, WillFree));
+        wait.counts.freeing = 1;
+        assert!(!wait.goes_on(1, WillFree));
     }
 }

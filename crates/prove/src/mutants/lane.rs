@@ -30,11 +30,14 @@ pub(super) enum Lane {
     Answers,
     /// The transactions' tests of upkeep.
     Upkeep,
+    /// The tree's tests of operations that wait, and of those in a cache of which few pages can be
+    /// evicted.
+    Needs,
 }
 
 impl Lane {
     /// All lanes.
-    const ALL: [Lane; 12] = [
+    const ALL: [Lane; 13] = [
         Lane::Simulation,
         Lane::Images,
         Lane::Creations,
@@ -47,9 +50,10 @@ impl Lane {
         Lane::Borders,
         Lane::Answers,
         Lane::Upkeep,
+        Lane::Needs,
     ];
     /// The lanes that are tests of a crate.
-    pub(super) const TESTS: [Lane; 8] = [
+    pub(super) const TESTS: [Lane; 9] = [
         Lane::Specs,
         Lane::Locks,
         Lane::Intents,
@@ -58,6 +62,7 @@ impl Lane {
         Lane::Borders,
         Lane::Answers,
         Lane::Upkeep,
+        Lane::Needs,
     ];
 
     /// Returns the lane with this name.
@@ -80,6 +85,7 @@ impl Lane {
             Lane::Borders => "borders",
             Lane::Answers => "answers",
             Lane::Upkeep => "upkeep",
+            Lane::Needs => "needs",
         }
     }
 
@@ -97,6 +103,9 @@ impl Lane {
             Lane::Slots => Some("-p clearway-variants --lib -- log::array:: log::releases::"),
             Lane::Answers => Some("-p clearway --test answers --test scan_errors"),
             Lane::Upkeep => Some("-p clearway-txn --test upkeep"),
+            Lane::Needs => {
+                Some("-p clearway-tree --test needs --test model -- gives_its_pins few_pages")
+            }
             Lane::Simulation | Lane::Images | Lane::Creations | Lane::Corruption => None,
         }
     }

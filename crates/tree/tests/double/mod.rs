@@ -81,8 +81,14 @@ impl Database {
 
     /// In a cache of 64 pages.
     pub fn small() -> Database {
+        Database::of_pages(64)
+    }
+
+    /// In a cache of `count` pages.
+    pub fn of_pages(count: u64) -> Database {
         let disk = MemoryDisk::new();
-        let db = Database::with_cache(Arc::default(), &disk.clone(), disk, 64 * PAGE_SIZE as u64);
+        let cache_bytes = count * PAGE_SIZE as u64;
+        let db = Database::with_cache(Arc::default(), &disk.clone(), disk, cache_bytes);
         db.space.create(&mut db.begin()).unwrap();
         db
     }
@@ -164,6 +170,7 @@ impl Database {
             undoing: false,
             refused_system: None,
             after_ghost_is_free: None,
+            before_wait: None,
             denials: None,
             is_granted: false,
             needs: Needs::default(),
@@ -218,6 +225,8 @@ pub struct Txn {
     pub refused_system: Option<u8>,
     /// What happens when it is asked whether a ghost is free, after the answer.
     pub after_ghost_is_free: Option<Box<dyn Fn() + Send>>,
+    /// Called before each wait for a lock or for log space.
+    pub before_wait: Option<Box<dyn Fn() + Send>>,
     /// If set, some requests for locks and log space are denied though they could be granted.
     pub denials: Option<Random>,
     /// Whether log space was waited for, so that the next reservation is granted.
@@ -404,11 +413,13 @@ impl Upkeep for Txn {
 impl Wait for Txn {
     fn wait_for_lock(&mut self, id: LockId, mode: RangeMode, _: &KeyName) -> Result<()> {
         self.check_no_latch();
+        self.before_wait.iter().for_each(|happens| happens());
         self.needs.locks += 1;
         self.locks.acquire(&mut self.owner, id, mode, self.limit)
     }
     fn wait_for_log_space(&mut self, bytes: usize) -> Result<()> {
         self.check_no_latch();
+        self.before_wait.iter().for_each(|happens| happens());
         self.needs.log_space += 1;
         self.is_granted = true;
         self.reserved = self.reserved.max(bytes);

@@ -5,6 +5,7 @@
 
 mod closing;
 mod commits;
+mod log_space;
 mod structure;
 
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
