@@ -15,9 +15,10 @@
 //! Invariants:
 //! - PAGE-WAITS-1. No lost wake-up. While a waker is registered for a page, one of three is going
 //!   to end its wait: the task itself, until its poll returns; the holder of the absent page's
-//!   exclusive latch, that is, its read-in; or the loader, which has the page in its queue. Each of
-//!   them that finds one of the others at work leaves the wait to it. In the picture, the two
-//!   fences are SeqCst: whichever comes second in their order, the loads behind it see the stores
+//!   exclusive latch, that is, its read-in; or the loader, which has the page in its queue. A task
+//!   that finds no room leaves the wait to the loader; a task or loader that finds, after the
+//!   registration, that the page is being read in leaves it to the read-in. The two fences of the
+//!   picture are SeqCst: the loads behind the one that is second in their order see the stores
 //!   before the first. So the task sees that the read-in is over, or the read-in sees the waker.
 //! - PAGE-WAITS-2. A wait ends once. If the page has arrived, it is pinned once for each wait that
 //!   ends, under the page's latch (FRAME-4), so it is still there when the task is polled. The pin
