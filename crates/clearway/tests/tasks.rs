@@ -376,3 +376,26 @@ fn task_scans_cold_leaves() {
     let reads = db.stats().engine.pool.reads;
     assert!(reads > u64::from(rows) * 500 / 8192 * 3 / 2, "{reads} pages are read");
 }
+
+/// A disk in memory reads at once, in the poll.
+#[test]
+fn tasks_read_pages_of_a_disk_in_memory() {
+    let db = Options::in_memory().cache_size(1 << 20).open("").unwrap();
+    let table = db.table("t").unwrap();
+    threads(2).block_on(async {
+        for n in 0..4_000u32 {
+            db.submit_async("fill", async |mut tx| {
+                tx.insert(&table, n.to_be_bytes(), [7; 1_000]).await
+            })
+            .await
+            .map(drop)
+            .unwrap();
+        }
+        let mut tx = db.begin_async("read");
+        for n in (0..4_000u32).rev() {
+            assert!(tx.get(&table, n.to_be_bytes()).await.unwrap().is_some());
+        }
+        assert_eq!(tx.scan(&table, ..).await.unwrap().count().await.unwrap(), 4_000);
+    });
+    assert!(db.stats().engine.pool.reads > 400);
+}

@@ -92,7 +92,7 @@ pub(crate) enum LatchOutcome {
     Absent,
 }
 
-/// Whether a page is in memory, at one moment.
+/// The state of a page's residency at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Residency {
     /// It is, and may be latched.

@@ -42,7 +42,7 @@ use clearway_base::{Error, PAGE_SIZE, PageId, Result};
 use clearway_disk::{ReadPriority, ReadRequest};
 use clearway_sync::{Condvar, Mutex, wake};
 
-use crate::{Pool, data_file, frame::Frame, page_waits::WaitEnd};
+use crate::{Pool, data_file, frame::Frame, page_waits::PageWaitEnd};
 
 /// Pages of a request, 16 × 8 KiB = 128 KiB: what a device reads in about the time of one page.
 const RUN_PAGES_MAX: usize = 16;
@@ -177,7 +177,8 @@ impl Pool {
                 Err(error) => {
                     self.leave_absent(page, frame, frame.slot());
                     let is_known = count == 1 || result.is_ok();
-                    let end = if is_known { WaitEnd::Failed(error) } else { WaitEnd::Unknown };
+                    let end =
+                        if is_known { PageWaitEnd::Failed(error) } else { PageWaitEnd::Unknown };
                     tasks.extend(self.page_waits.end(page, &end, || ()));
                 }
             }

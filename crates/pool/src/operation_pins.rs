@@ -31,7 +31,7 @@ use clearway_base::{Error, PageId, Result};
 use crate::{
     Pool,
     admission::Admission,
-    page_waits::{PageWait, WaitEnd},
+    page_waits::{PageWait, PageWaitEnd},
 };
 
 /// More than the pages that one step uses: three nodes, a space-map page and a new page.
@@ -113,10 +113,10 @@ impl OperationPins {
             let end = ready!(self.pool.page_waits.poll(wait, cx.waker()));
             self.wait = None;
             match end {
-                WaitEnd::Arrived => break,
-                WaitEnd::Failed(error) => return Poll::Ready(Err(error)),
+                PageWaitEnd::Arrived => break,
+                PageWaitEnd::Failed(error) => return Poll::Ready(Err(error)),
                 // Read the page alone.
-                WaitEnd::Unknown => {}
+                PageWaitEnd::Unknown => {}
             }
         }
         self.pins.push(page);
@@ -160,7 +160,7 @@ impl OperationPins {
     fn cancel_wait(&mut self) {
         let Some(wait) = self.wait.take() else { return };
         let page = wait.page;
-        if let Some(WaitEnd::Arrived) = self.pool.page_waits.cancel(wait) {
+        if let Some(PageWaitEnd::Arrived) = self.pool.page_waits.cancel(wait) {
             // The pin that belonged to the wait (PAGE-WAITS-2).
             self.unpin(page);
         }

@@ -21,11 +21,12 @@ pub struct PoolOptions {
     /// Threads that write a batch in place, the batch's own included, 1 to 16. Default 4: a disk
     /// completes several concurrent writes in the time of one.
     pub writers: usize,
-    /// True if a background thread cleans pages before they are needed. Default true. Without it, a
-    /// miss that finds only dirty pages cleans them itself, and so does a task that waits for a
-    /// page ([`OperationPins::poll_take`](crate::OperationPins::poll_take)).
+    /// True if background threads clean pages before they are needed, and make room for the pages
+    /// that tasks wait for. Default true. Without them, a miss that finds only dirty pages cleans
+    /// them itself, and so does a task
+    /// ([`OperationPins::poll_take`](crate::OperationPins::poll_take)).
     pub background_cleaner: bool,
-    /// The queue through which [`Pool::load`](crate::Pool::load) and tasks read. Default: a ring of
+    /// The queue through which tasks and [`Pool::load`](crate::Pool::load) read. Default: a ring of
     /// the kernel if it gives one, otherwise threads; 64 requests in flight.
     pub reads: ReadQueueOptions,
 }

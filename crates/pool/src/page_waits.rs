@@ -15,9 +15,10 @@
 //! Invariants:
 //! - PAGE-WAITS-1. No lost wake-up. While a waker is registered for a page, one of three is going
 //!   to end its wait: the task itself, until its poll returns; the holder of the absent page's
-//!   exclusive latch, that is, its read-in; or the loader, which has the page in its queue. Each of
-//!   them that finds one of the others at work leaves the wait to it. In the picture, the two
-//!   fences are SeqCst: whichever comes second in their order, the loads behind it see the stores
+//!   exclusive latch, that is, its read-in; or the loader, which has the page in its queue. A task
+//!   that finds no room leaves the wait to the loader; a task or loader that finds, after the
+//!   registration, that the page is being read in leaves it to the read-in. The two fences of the
+//!   picture are SeqCst: the loads behind the one that is second in their order see the stores
 //!   before the first. So the task sees that the read-in is over, or the read-in sees the waker.
 //! - PAGE-WAITS-2. A wait ends once. If the page has arrived, it is pinned once for each wait that
 //!   ends, under the page's latch (FRAME-4), so it is still there when the task is polled. The pin
@@ -45,7 +46,7 @@ use crate::latch::{Latch, Residency};
 
 /// The end of a wait.
 #[derive(Clone, Debug)]
-pub(crate) enum WaitEnd {
+pub(crate) enum PageWaitEnd {
     /// The page is in memory, and was pinned for the wait.
     Arrived,
     /// The page could not be read, or there was no room for it.
@@ -67,7 +68,7 @@ struct WaitTable {
     /// By page, then by the number of the wait.
     wakers: BTreeMap<(PageId, u64), Waker>,
     /// Waits that have ended, until the task is polled or dropped.
-    ended: BTreeMap<u64, WaitEnd>,
+    ended: BTreeMap<u64, PageWaitEnd>,
     next_number: u64,
     is_closed: bool,
 }
@@ -80,15 +81,25 @@ pub(crate) struct PageWait {
 }
 
 impl PageWaits {
-    /// Begins a wait. The caller must see to it that the page is being read in (PAGE-WAITS-1).
+    /// Begins a wait, and then looks at the page. The caller must see to it that the wait ends
+    /// (PAGE-WAITS-1): if the page is `Loading`, it will.
     ///
     /// # Errors
     /// [`Error::Closed`] (PAGE-WAITS-4).
-    pub(crate) fn register(&self, page: PageId, waker: &Waker) -> Result<PageWait> {
-        // Cloned before the mutex is taken, dropped after it is free (PAGE-WAITS-3).
-        let waker = waker.clone();
+    pub(crate) fn begin(
+        &self,
+        page: PageId,
+        latch: &Latch,
+        waker: &Waker,
+    ) -> Result<(PageWait, Residency)> {
+        let wait = self.register(page, waker.clone())?;
+        Ok((wait, self.residency(latch)))
+    }
+
+    fn register(&self, page: PageId, waker: Waker) -> Result<PageWait> {
         let mut state = self.state.lock();
         if state.is_closed {
+            // The waker is dropped after the guard (PAGE-WAITS-3).
             return Err(Error::Closed);
         }
         let number = state.next_number;
@@ -116,7 +127,7 @@ impl PageWaits {
     /// Ends the waits for a page, whose read-in the caller has ended. Calls `pin` for each of them
     /// (PAGE-WAITS-2). The caller wakes the tasks (PAGE-WAITS-3).
     #[must_use]
-    pub(crate) fn end(&self, page: PageId, end: &WaitEnd, pin: impl Fn()) -> Vec<Waker> {
+    pub(crate) fn end(&self, page: PageId, end: &PageWaitEnd, pin: impl Fn()) -> Vec<Waker> {
         if !self.is_any() {
             return Vec::new();
         }
@@ -139,7 +150,7 @@ impl PageWaits {
 
     /// Returns how a wait has ended, or keeps the waker that is to be called then. A wait that has
     /// ended must not be polled again.
-    pub(crate) fn poll(&self, wait: &PageWait, waker: &Waker) -> Poll<WaitEnd> {
+    pub(crate) fn poll(&self, wait: &PageWait, waker: &Waker) -> Poll<PageWaitEnd> {
         let waker = waker.clone();
         let mut state = self.state.lock();
         if let Some(end) = state.ended.remove(&wait.number) {
@@ -152,7 +163,7 @@ impl PageWaits {
     }
 
     /// Forgets a wait. Returns how it has ended, if it has.
-    pub(crate) fn cancel(&self, wait: PageWait) -> Option<WaitEnd> {
+    pub(crate) fn cancel(&self, wait: PageWait) -> Option<PageWaitEnd> {
         let mut state = self.state.lock();
         let removed = state.wakers.remove(&(wait.page, wait.number));
         self.count(&state);
@@ -172,7 +183,7 @@ impl PageWaits {
         let mut state = self.state.lock();
         let all = mem::take(&mut state.wakers);
         self.count(&state);
-        let closed = || WaitEnd::Failed(Error::Closed);
+        let closed = || PageWaitEnd::Failed(Error::Closed);
         state.ended.extend(all.keys().map(|(_, number)| (*number, closed())));
         drop(state);
         all.into_values().for_each(wake);

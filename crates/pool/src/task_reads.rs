@@ -19,13 +19,13 @@ use std::{sync::Arc, task::Waker};
 
 use clearway_base::{Error, PageId, Result};
 use clearway_disk::ReadPriority;
-use clearway_sync::wake;
+use clearway_sync::{invariant, step, wake};
 
 use crate::{
     Pool,
     frame::Frame,
     latch::Residency,
-    page_waits::{PageWait, WaitEnd},
+    page_waits::{PageWait, PageWaitEnd},
 };
 
 /// Takes a slot for a page that is to be read. `None`: there is none without I/O.
@@ -42,16 +42,23 @@ impl Pool {
         page: PageId,
         waker: &Waker,
     ) -> Result<Option<PageWait>> {
-        self.space.page(page)?;
+        let (frame, _) = self.space.page(page)?;
         if let Ok(pin) = self.pin_if_resident(page) {
             pin.leave();
             return Ok(None);
         }
-        let wait = self.page_waits.register(page, waker)?;
+        let (wait, seen) = self.page_waits.begin(page, &frame.latch, waker)?;
+        if seen == Residency::Loading {
+            return Ok(Some(wait));
+        }
         match self.serve_waits(page, |pool| Ok(pool.take_clean_slot())) {
             Ok(true) => {}
             Ok(false) if self.loader.request(self, page) => {}
-            _ => self.serve_waits_in_need(page),
+            // Without a loader the poll makes room itself.
+            _ => {
+                let _may_block = step::Except::begin();
+                self.serve_waits_in_need(page);
+            }
         }
         Ok(Some(wait))
     }
@@ -98,14 +105,17 @@ impl Pool {
     /// wakers to call without the latch.
     #[must_use]
     pub(crate) fn end_waits(&self, page: PageId, frame: &Frame) -> Vec<Waker> {
-        self.page_waits.end(page, &WaitEnd::Arrived, || frame.pin())
+        self.page_waits.end(page, &PageWaitEnd::Arrived, || {
+            invariant(frame.latch.is_held(), "PAGE-WAITS-2: pinned under the latch");
+            frame.pin();
+        })
     }
 
     /// Ends the waits for a page that could not be read, and that was released as absent. Returns
     /// the wakers to call without any latch.
     #[must_use]
     pub(crate) fn fail_waits(&self, page: PageId, error: &Error) -> Vec<Waker> {
-        self.page_waits.end(page, &WaitEnd::Failed(error.clone()), || ())
+        self.page_waits.end(page, &PageWaitEnd::Failed(error.clone()), || ())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The queue of a disk without a wait: each request is read by the thread that submits it.
 
-use clearway_sync::{Counter, Process};
+use clearway_sync::{Counter, Process, step};
 
 use super::{ReadPriority, ReadQueue, ReadQueueKind, ReadQueueStats, ReadRequest};
 use clearway_base::Error;
@@ -26,6 +26,8 @@ impl ReadQueue for ReadsAtOnce {
         self.requests.add(requests.len() as u64);
         // Stable: in the order of submission within a priority (READ-QUEUE-2).
         requests.sort_by_key(|request| request.priority() == ReadPriority::ReadAhead);
+        // The disk is memory: what reads here may be the poll of a task, which must not block.
+        let _may_block = step::Except::begin();
         requests.into_iter().for_each(ReadRequest::read);
     }
 

@@ -1,3 +1,5 @@
+//! Operations with counting wakers, one of which may be admitted at a time.
+
 use std::{
     sync::{
         Arc,

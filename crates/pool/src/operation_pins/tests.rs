@@ -1,3 +1,5 @@
+//! Operations of threads over a disk in memory.
+
 use std::sync::Arc;
 
 use clearway_base::{Lsn, PAGE_SIZE};

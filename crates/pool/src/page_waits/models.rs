@@ -20,12 +20,12 @@ const PAGE: PageId = PageId(7);
 fn end_read(waits: &PageWaits, frame: &Frame, arrives: bool) -> bool {
     let tasks = if arrives {
         frame.latch.set_resident();
-        let tasks = waits.end(PAGE, &WaitEnd::Arrived, || frame.pin());
+        let tasks = waits.end(PAGE, &PageWaitEnd::Arrived, || frame.pin());
         frame.latch.release_exclusive();
         tasks
     } else {
         frame.latch.release_absent();
-        waits.end(PAGE, &WaitEnd::Failed(Error::Closed), || ())
+        waits.end(PAGE, &PageWaitEnd::Failed(Error::Closed), || ())
     };
     let is_any = !tasks.is_empty();
     tasks.into_iter().for_each(wake);
@@ -33,18 +33,17 @@ fn end_read(waits: &PageWaits, frame: &Frame, arrives: bool) -> bool {
 }
 
 /// Registers, and leaves the wait to the read-in if there is still one. Returns how it has ended.
-fn wait(waits: &PageWaits, frame: &Frame) -> Option<WaitEnd> {
-    let wait = waits.register(PAGE, &ThreadWaker::current()).unwrap();
-    if waits.residency(&frame.latch) != Residency::Loading {
+fn wait(waits: &PageWaits, frame: &Frame) -> Option<PageWaitEnd> {
+    let (wait, seen) = waits.begin(PAGE, &frame.latch, &ThreadWaker::current()).unwrap();
+    if seen != Residency::Loading {
         return waits.cancel(wait);
     }
     Some(block_on(poll_fn(|cx| waits.poll(&wait, cx.waker()))))
 }
 
-/// A task that finds the page being read in is woken, and finds the page pinned. Two tasks, so that
-/// one may be the reason for which the read-in looks at the waits at all. Seen to fail without the
-/// fence of `residency`, without that of `is_any`, and with `residency` called before `register`:
-/// each is a lost wake-up, which loom reports as a deadlock.
+/// A task that finds the page being read in is woken, and finds the page pinned. Seen to fail
+/// without the fence of `residency`, without that of `is_any`, and if `begin` looks before it
+/// registers: each is a lost wake-up, which loom reports as a deadlock.
 #[test]
 fn task_is_woken_by_the_end_of_the_read() {
     for arrives in [true, false] {
@@ -54,7 +53,7 @@ fn task_is_woken_by_the_end_of_the_read() {
             let task = {
                 let (scene, frame) = (scene.clone(), frame.clone());
                 thread::spawn(move || match wait(&scene.waits, &frame) {
-                    Some(WaitEnd::Arrived) => {
+                    Some(PageWaitEnd::Arrived) => {
                         assert!(arrives && frame.is_pinned());
                         frame.unpin();
                     }
@@ -77,11 +76,12 @@ fn task_that_is_dropped_leaves_no_pin() {
     check(3, || {
         let (scene, frame) = (Arc::new(Scene::default()), Arc::new(Frame::new()));
         assert!(frame.latch.try_exclusive_absent());
-        let first = scene.waits.register(PAGE, &ThreadWaker::current()).unwrap();
+        let waker = ThreadWaker::current();
+        let (first, _) = scene.waits.begin(PAGE, &frame.latch, &waker).unwrap();
         let task = {
             let (scene, frame) = (scene.clone(), frame.clone());
             thread::spawn(move || {
-                if let Some(WaitEnd::Arrived) = scene.waits.cancel(first) {
+                if let Some(PageWaitEnd::Arrived) = scene.waits.cancel(first) {
                     frame.unpin();
                 }
             })

@@ -17,6 +17,7 @@ use super::*;
 use crate::{OperationPins, PoolOptions, Wal};
 
 mod many;
+mod races;
 mod waits;
 
 /// No page has a later LSN.
