@@ -133,6 +133,15 @@ pub enum Error {
         /// The lock, and transactions that held it.
         conflict: Option<Arc<LockConflict>>,
     },
+    /// The disk has not completed the read of a page in time: within the transaction's limit for
+    /// locks, or 10 s if it has none; or within the 30 s for which a close waits. Check the device.
+    /// The transaction is still active. The page cannot be used until its read ends; others can.
+    ReadTimeout {
+        /// The page.
+        page: PageId,
+        /// The limit, in microseconds.
+        waited_us: u64,
+    },
     /// The caller asked not to wait for a lock, and the lock could not be granted at once. The
     /// transaction is still active.
     WouldBlock {
@@ -358,6 +367,11 @@ impl fmt::Display for Error {
                 write!(f, "lock not granted within {}", Micros(*waited_us))?;
                 conflict.iter().try_for_each(|conflict| write!(f, ": {conflict}"))
             }
+            ReadTimeout { page, waited_us } => write!(
+                f,
+                "page {page} was not read within {}, and its read goes on: check the device",
+                Micros(*waited_us)
+            ),
             WouldBlock { conflict } => {
                 write!(f, "the lock is held and the caller asked not to wait")?;
                 conflict.iter().try_for_each(|conflict| write!(f, ": {conflict}"))

@@ -537,6 +537,7 @@ impl Database {
     /// The database is closed in any case, and nothing acknowledged is lost:
     /// - [`Error::StillInUse`] if transactions, or some of these calls, are still running after a
     ///   second. The database was closed cleanly; a new opening is refused until they have ended;
+    /// - [`Error::ReadTimeout`] if the disk has not completed a read within 30 s;
     /// - the error that prevented a clean close, [`Error::Poisoned`], [`Error::Io`],
     ///   [`Error::DiskFull`], [`Error::NoFileDescriptor`] or [`Error::LogFull`]: the next opening
     ///   recovers.

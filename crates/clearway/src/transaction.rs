@@ -136,6 +136,7 @@ impl Transaction {
     ///   transaction could not begin;
     /// - [`Error::Io`], [`Error::Corrupt`], [`Error::CorruptPage`] and [`Error::DiskFull`] for a
     ///   page that cannot be read, or for which no room can be made in the cache;
+    ///   [`Error::ReadTimeout`] for one that the disk does not deliver;
     ///   [`Error::BadOption`] if the cache is too small for the pages that are in use at once;
     /// - [`Error::Closed`], [`Error::Poisoned`].
     pub fn get(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {

@@ -10,7 +10,11 @@ use std::{
 };
 
 use clearway::{AsyncTransaction, Database, Error, LockWait, Options, Result, Table};
-use clearway_testkit::Random;
+use clearway_disk::MemoryDisk;
+use clearway_testkit::{
+    Random,
+    disk::{HeldReads, HeldReadsDisk},
+};
 use tokio::runtime::{Builder, Runtime};
 
 fn threads(count: usize) -> Runtime {
@@ -342,4 +346,44 @@ fn forgotten_transaction_keeps_its_locks_until_the_close() {
         other.commit().await.unwrap();
     });
     assert!(matches!(db.close(), Err(Error::StillInUse { transactions: 1, .. })));
+}
+
+/// Tasks that wait for a page which the disk never delivers give up at their limit, and others go
+/// on; once the disk delivers it, the page can be used.
+#[test]
+fn page_that_the_disk_never_delivers_ends_the_wait_at_the_limit() {
+    let disk = MemoryDisk::new();
+    let options = Options::new().cache_size(16 << 20);
+    let db = options.clone().on_disk(std::sync::Arc::new(disk.clone())).open("").unwrap();
+    let table = db.table("t").unwrap();
+    db.transact("fill", |tx| {
+        (0..10_000u32).try_for_each(|n| tx.insert(&table, n.to_be_bytes(), [7; 100]))
+    })
+    .unwrap();
+    db.close().unwrap();
+    drop((db, table));
+    let reads = HeldReads::new(1);
+    let held = HeldReadsDisk::new(disk, reads.clone());
+    let db = options.on_disk(std::sync::Arc::new(held)).open("").unwrap();
+    // The reads of the opening are made by its thread.
+    let table = db.table("t").unwrap();
+    assert!(db.begin().get(&table, 0u32.to_be_bytes()).unwrap().is_some());
+    threads(1).block_on(async {
+        let mut late = db.begin_async("late");
+        late.lock_wait(LockWait::For(Duration::from_millis(50)));
+        let error = late.get(&table, 9_000u32.to_be_bytes()).await.unwrap_err();
+        assert!(matches!(error, Error::ReadTimeout { waited_us: 50_000, .. }), "{error}");
+        // The transaction goes on, with a page that is in memory.
+        assert!(late.get(&table, 1u32.to_be_bytes()).await.unwrap().is_some());
+        // A cursor of a thread meets the same page.
+        let mut thread = db.begin();
+        thread.lock_wait(LockWait::For(Duration::from_millis(50)));
+        let error = thread.scan(&table, 9_000u32.to_be_bytes()..).count().unwrap_err();
+        assert!(matches!(error, Error::ReadTimeout { .. }), "{error}");
+        thread.rollback().unwrap();
+        reads.complete_all();
+        assert!(late.get(&table, 9_000u32.to_be_bytes()).await.unwrap().is_some());
+        late.commit().await.unwrap();
+    });
+    db.close().unwrap();
 }

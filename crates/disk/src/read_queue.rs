@@ -38,7 +38,7 @@ mod backlog;
 mod threads;
 mod uring;
 
-use std::{fmt, ptr::NonNull, slice, sync::Arc};
+use std::{fmt, ptr::NonNull, slice, sync::Arc, time::Instant};
 
 use clearway_base::{Error, Result};
 
@@ -121,9 +121,10 @@ pub trait ReadQueue: Send + Sync {
     /// reads at once.
     fn submit(&self, requests: Vec<ReadRequest>);
 
-    /// Waits until every request that was submitted before has completed. Must not be called by a
+    /// Waits until every request that was submitted before has completed, but no longer than until
+    /// the given time, if there is one. Returns true if all have. Must not be called by a
     /// completion.
-    fn wait_idle(&self);
+    fn wait_idle(&self, until: Option<Instant>) -> bool;
 
     /// Returns the implementation.
     fn kind(&self) -> ReadQueueKind;

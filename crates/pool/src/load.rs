@@ -36,7 +36,12 @@
 //! thread releases the latch (PAGE-LATCH-4). So the next holder sees the bytes, and an optimistic
 //! reader that has seen any of them fails its validation (PAGE-LATCH-5).
 
-use std::{mem, ptr::NonNull, sync::Arc};
+use std::{
+    mem,
+    ptr::NonNull,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use clearway_base::{Error, PAGE_SIZE, PageId, Result};
 use clearway_disk::{ReadPriority, ReadRequest};
@@ -76,12 +81,20 @@ impl LoadingPages {
         self.fewer.notify_all();
     }
 
-    /// Waits until at most `most` pages are loading.
-    fn wait_for(&self, most: usize) {
+    /// Waits until at most `most` pages are loading, but no longer than until the given time.
+    /// Returns false if more are loading then.
+    fn wait_for(&self, most: usize, until: Option<Instant>) -> bool {
         let mut count = self.count.lock();
         while *count > most {
-            self.fewer.wait(&mut count);
+            match until {
+                Some(until) if self.fewer.wait_until(&mut count, until).timed_out() => {
+                    return *count <= most;
+                }
+                Some(_) => {}
+                None => self.fewer.wait(&mut count),
+            }
         }
+        true
     }
 }
 
@@ -92,6 +105,8 @@ struct BulkLoad<'a> {
     /// True if the calling thread waits for room and for its pages; false if it leaves out those
     /// for which there is no room at once.
     waits: bool,
+    /// The end of these waits.
+    until: Option<Instant>,
     loading: Arc<LoadingPages>,
     /// Bound on the pages in loading state (LOAD-5).
     pages_max: usize,
@@ -105,9 +120,12 @@ impl Pool {
     /// Brings the absent ones of `pages` into memory, several at the same time, and returns when
     /// each has arrived or failed. Pages beyond the end of the data file are left out. Nothing is
     /// promised: a page can be absent afterwards, because it could not be read (a thread that
-    /// wants it gets the error), because there was no room, or because it was evicted again.
-    pub fn load(self: &Arc<Pool>, pages: &[PageId], priority: ReadPriority) {
-        BulkLoad::new(self, priority, true, Arc::default()).run(pages);
+    /// wants it gets the error), because there was no room, or because it was evicted again; or
+    /// still loading, if the disk has not read it within `limit`.
+    pub fn load(self: &Arc<Pool>, pages: &[PageId], priority: ReadPriority, limit: Duration) {
+        let mut load = BulkLoad::new(self, priority, true, Arc::default());
+        load.until = Instant::now().checked_add(limit);
+        load.run(pages);
     }
 
     /// Has the absent ones of `pages` read, ahead of an operation that will need them, and waits
@@ -206,7 +224,7 @@ impl BulkLoad<'_> {
     ) -> BulkLoad<'_> {
         let pages_max = PAGES_IN_FLIGHT_MAX.min(pool.slots.capacity() / 4);
         let requests = Vec::new();
-        BulkLoad { pool, priority, waits, loading, pages_max, requests, slot: None }
+        BulkLoad { pool, priority, waits, until: None, loading, pages_max, requests, slot: None }
     }
 
     fn run(mut self, pages: &[PageId]) {
@@ -224,7 +242,8 @@ impl BulkLoad<'_> {
         self.finish();
     }
 
-    /// Makes requests for the pages of a run that are still absent. `None`: there is no room, or
+    /// Makes requests for the pages of a run that are still absent. `None`: there is no room, the
+    /// time is over, or
     /// what prevents pages from being cleaned is left to a thread that needs one.
     fn begin(&mut self, run: &[PageId]) -> Option<()> {
         while !self.loading.try_add(run.len(), self.pages_max) {
@@ -232,7 +251,9 @@ impl BulkLoad<'_> {
                 return None;
             }
             self.submit();
-            self.loading.wait_for(self.pages_max.saturating_sub(run.len()));
+            if !self.loading.wait_for(self.pages_max.saturating_sub(run.len()), self.until) {
+                return None;
+            }
         }
         let mut latched: Vec<PageId> = Vec::new();
         let mut requested = 0;
@@ -296,7 +317,7 @@ impl BulkLoad<'_> {
             self.pool.slots.give_back(slot);
         }
         if self.waits {
-            self.loading.wait_for(0);
+            self.loading.wait_for(0, self.until);
         }
     }
 }

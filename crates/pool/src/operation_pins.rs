@@ -24,9 +24,11 @@ use std::{
     mem,
     sync::Arc,
     task::{Context, Poll, ready},
+    time::{Duration, Instant},
 };
 
 use clearway_base::{Error, PageId, Result};
+use clearway_sync::{ThreadWaker, thread};
 
 use crate::{
     Pool,
@@ -74,18 +76,48 @@ impl OperationPins {
         self.pool.pinned_operations.enter(&mut self.admission);
     }
 
-    /// Reads a page in if it is absent, and keeps it in memory.
+    /// Reads a page in if it is absent, and keeps it in memory. If the page is being read already,
+    /// waits for that no longer than `limit`.
     ///
     /// # Errors
-    /// As for [`Pool::pin`]; `CorruptPage` after more pages than any path through sound pages has.
+    /// As for [`Pool::pin`]; `CorruptPage` after more pages than any path through sound pages has;
+    /// [`Error::ReadTimeout`].
     #[cold]
-    pub fn take(&mut self, page: PageId) -> Result<()> {
+    pub fn take(&mut self, page: PageId, limit: Duration) -> Result<()> {
         self.admit();
+        if self.pool.is_loading(page) {
+            return self.take_loading(page, limit);
+        }
         self.cancel_wait();
         self.begin_take(page)?;
         self.pool.pin(page)?.leave();
         self.pins.push(page);
         Ok(())
+    }
+
+    /// Takes a page that another thread, or the read queue, is reading. Not by its latch: the wait
+    /// for that has no limit.
+    fn take_loading(&mut self, page: PageId, limit: Duration) -> Result<()> {
+        let until = Instant::now().checked_add(limit);
+        let waker = ThreadWaker::current();
+        let mut cx = Context::from_waker(&waker);
+        loop {
+            if let Poll::Ready(taken) = self.poll_take(page, &mut cx) {
+                return taken;
+            }
+            match until.map(|until| until.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => return Err(self.time_out(page, limit)),
+                Some(left) => thread::park_timeout(left),
+                None => thread::park(),
+            }
+        }
+    }
+
+    /// Gives up the wait for a page after `limit`. Returns the error that says so.
+    #[cold]
+    pub fn time_out(&mut self, page: PageId, limit: Duration) -> Error {
+        self.cancel_wait();
+        Error::ReadTimeout { page, waited_us: limit.as_micros() as u64 }
     }
 
     /// As [`OperationPins::take`], for a task: does not block its thread, page latches apart, which

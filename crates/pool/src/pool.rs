@@ -17,7 +17,10 @@
 //! pages: what it waits for in that case (a batch area, the log, the disk) never waits for a page's
 //! latch.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant},
+};
 
 use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result};
 use clearway_disk::{Disk, ReadQueue};
@@ -34,7 +37,7 @@ use crate::{
     exclusive::ExclusivePage,
     frame::Frame,
     header,
-    latch::{LatchOutcome, Seen},
+    latch::{LatchOutcome, Residency, Seen},
     load::LoadingPages,
     loader::Loader,
     operation_pins::operations_max,
@@ -57,6 +60,9 @@ pub(crate) struct Counters {
     pub(crate) latch_waits: Counter,
     pub(crate) pages_repaired: Counter,
 }
+
+/// The longest wait of a close for reads that are in flight.
+const CLOSE_WAIT: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 30_000 });
 
 /// Pages in memory, each at an address of its own.
 pub struct Pool {
@@ -349,17 +355,34 @@ impl Pool {
     ///
     /// # Errors
     /// As for [`Pool::clean_all`]: nothing is written if the log has failed. The cleaner is stopped
-    /// in any case.
+    /// in any case. [`Error::ReadTimeout`] if a read is not completed within 30 s: its page stays
+    /// mapped for the device, as long as the process runs.
     pub fn close(&self) -> Result<()> {
         let cleaned = self.clean_all();
         self.cleaning.handle.stop();
         self.page_waits.refuse();
         // It submits reads, so it ends before the wait for them.
         self.loader.stop();
-        self.reads.wait_idle();
+        let is_idle = self.reads.wait_idle(Instant::now().checked_add(CLOSE_WAIT));
         self.page_waits.fail_all();
         self.pinned_operations.close();
-        cleaned
+        cleaned?;
+        if is_idle { Ok(()) } else { Err(self.unfinished_read()) }
+    }
+
+    /// Returns the error that names a page whose read has not been completed.
+    #[cold]
+    fn unfinished_read(&self) -> Error {
+        let pages = (0..self.slots.len()).filter_map(|slot| self.slots.page(slot));
+        let page = pages.into_iter().find(|page| self.is_loading(*page));
+        let waited_us = CLOSE_WAIT.as_micros() as u64;
+        Error::ReadTimeout { page: page.unwrap_or(PageId::NONE), waited_us }
+    }
+
+    /// Returns true if a page is being read in.
+    pub(crate) fn is_loading(&self, page: PageId) -> bool {
+        let frame = self.space.get(page).map(|(frame, _)| frame);
+        frame.is_some_and(|frame| frame.latch.residency() == Residency::Loading)
     }
 
     #[cold]

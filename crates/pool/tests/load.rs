@@ -52,7 +52,7 @@ fn with_held_reads(seed: u64) -> (Arc<Pool>, HeldReads, MemoryDisk) {
 /// Runs `body` while another thread loads `pages`, and waits for it.
 fn while_loading(pool: &Arc<Pool>, pages: &[PageId], body: impl FnOnce()) {
     thread::scope(|scope| {
-        let loading = scope.spawn(|| pool.load(pages, AHEAD));
+        let loading = scope.spawn(|| pool.load(pages, AHEAD, Duration::MAX));
         body();
         loading.join().unwrap();
     });
@@ -88,7 +88,7 @@ fn pages_in_memory_and_beyond_the_end_are_left_out() {
     let (pool, reads, _) = with_held_reads(1);
     let page = pool.pin(PageId(5)).unwrap();
     let read = pool.stats().reads;
-    pool.load(&[PageId(5), PageId(pool.page_count()), PageId(u32::MAX)], AHEAD);
+    pool.load(&[PageId(5), PageId(pool.page_count()), PageId(u32::MAX)], AHEAD, Duration::MAX);
     assert_eq!((pool.stats().reads, reads.count()), (read, 0));
     drop(page);
 }
@@ -205,7 +205,7 @@ fn a_load_of_more_than_the_cache_holds_a_quarter_of_it_at_a_time() {
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
-            pool.load(&ids(0..PAGES), AHEAD);
+            pool.load(&ids(0..PAGES), AHEAD, Duration::MAX);
             is_done.store(true, Ordering::SeqCst);
         });
         while !is_done.load(Ordering::SeqCst) {
@@ -254,7 +254,7 @@ fn churn(pool: &Arc<Pool>, wal: &CountingWal, written: &[AtomicU64], seed: u64, 
                         (start..start + 1 + random.below(3) as u32).map(PageId)
                     })
                     .collect();
-                pool.load(&pages, AHEAD);
+                pool.load(&pages, AHEAD, Duration::MAX);
             }
             2 => {
                 let shared = pool.shared(page).unwrap();

@@ -47,8 +47,15 @@ const CONFLICTS: &[&str] = &["Deadlock", "LockTimeout", "WouldBlock"];
 /// The errors that a call that takes space may return.
 const SPACE: &[&str] = &["LogFull", "DiskFull"];
 /// The errors of any call that a failing disk, or a cache that is too small, explains.
-const FAULTS: &[&str] =
-    &["Io", "NoFileDescriptor", "DiskFull", "BadOption", "Poisoned", "OutcomeUnknown"];
+const FAULTS: &[&str] = &[
+    "Io",
+    "NoFileDescriptor",
+    "ReadTimeout",
+    "DiskFull",
+    "BadOption",
+    "Poisoned",
+    "OutcomeUnknown",
+];
 /// The errors that an opening may return.
 const OPENING: &[&str] = &[
     "NotADatabase",

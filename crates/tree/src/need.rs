@@ -26,7 +26,10 @@
 //!    dropped: it has changed nothing, and the transaction frees the overflow chain that it may
 //!    have written ([`Upkeep::note_unlinked`](crate::Upkeep::note_unlinked)).
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use clearway_base::{Error, KeyName, PageId, Result};
 use clearway_lock::{LockId, Outcome, RangeMode};
@@ -119,7 +122,15 @@ pub trait Wait {
     /// # Errors
     /// `LogFull`, `DiskFull`, `Poisoned`.
     fn wait_for_log_space(&mut self, bytes: usize) -> Result<()>;
+
+    /// Returns the longest wait for a page that the disk is reading.
+    fn page_limit(&self) -> Duration {
+        PAGE_LIMIT
+    }
 }
+
+/// The longest wait for a page of a transaction that has no limit for locks.
+pub const PAGE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Runs an operation, and waits for what it needs.
 ///
@@ -165,12 +176,17 @@ fn meet<E: Wait>(
     match need {
         Need::Lock { id, mode, name } => env.wait_for_lock(id, mode, &name),
         Need::LogSpace(bytes) => env.wait_for_log_space(bytes),
-        Need::Page(page) => pins.get_or_insert_with(|| OperationPins::new(pool)).take(page),
+        Need::Page(page) => {
+            let limit = env.page_limit();
+            pins.get_or_insert_with(|| OperationPins::new(pool)).take(page, limit)
+        }
         Need::Pages(pages) => {
             let pins = pins.get_or_insert_with(|| OperationPins::new(pool));
             pins.admit();
-            pool.load(&pages, ReadPriority::Foreground);
-            pages.first().map_or(Ok(()), |page| pins.take(*page))
+            let (began, limit) = (Instant::now(), env.page_limit());
+            pool.load(&pages, ReadPriority::Foreground, limit);
+            let left = limit.saturating_sub(began.elapsed());
+            pages.first().map_or(Ok(()), |page| pins.take(*page, left))
         }
         Need::FileLength { last, is_required } => match pool.ensure_len(last) {
             Err(error) if is_required => Err(error),

@@ -154,10 +154,10 @@ pub(crate) fn close(core: &Arc<Core>, background: Option<Background>) -> Result<
     failpoint::pass(Failpoint::LogNotClosed);
     let log = core.log.close();
     // Its cleaner must not outlive the directory's lock; pages are clean, or the log failed.
-    let _ = core.pool.close();
+    let reads = core.pool.close();
     failpoint::pass(Failpoint::LogClosed);
     core.finish_closing();
-    written.and(log)
+    written.and(log).and(reads)
 }
 
 /// An engine that is being opened. If it does not get [ready](Opening::ready), it is abandoned:

@@ -11,7 +11,7 @@
 //! - READ-AHEAD-2. A batch reads ahead at most a part of the cache, so that it does not evict pages
 //!   that it has just read.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use clearway_base::{Epoch, Lsn, LsnSpan, PAGE_SIZE, PageId, Result, TxnId};
 use clearway_disk::ReadPriority;
@@ -94,7 +94,7 @@ impl RecordBatch {
     pub(crate) fn load_pages(&self, pool: &Arc<Pool>) {
         if self.reads_ahead {
             let pages: Vec<PageId> = self.pages.iter().copied().collect();
-            pool.load(&pages, ReadPriority::ReadAhead);
+            pool.load(&pages, ReadPriority::ReadAhead, Duration::MAX);
         }
     }
 

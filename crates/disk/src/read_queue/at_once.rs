@@ -1,5 +1,7 @@
 //! The queue of a disk without a wait: each request is read by the thread that submits it.
 
+use std::time::Instant;
+
 use clearway_sync::{Counter, Process, step};
 
 use super::{ReadPriority, ReadQueue, ReadQueueKind, ReadQueueStats, ReadRequest};
@@ -31,7 +33,9 @@ impl ReadQueue for ReadsAtOnce {
         requests.into_iter().for_each(ReadRequest::read);
     }
 
-    fn wait_idle(&self) {}
+    fn wait_idle(&self, _: Option<Instant>) -> bool {
+        true
+    }
 
     fn kind(&self) -> ReadQueueKind {
         ReadQueueKind::AtOnce

@@ -157,7 +157,7 @@ fn random_reads_return_what_pread_returns() {
             });
             queue.submit(batch.collect());
         }
-        queue.wait_idle();
+        queue.wait_idle(None);
         for _ in 0..ranges.len() {
             let (tag, result, memory) = results.try_recv().unwrap();
             let (offset, len) = ranges[tag];
@@ -184,7 +184,7 @@ fn no_more_requests_are_in_flight_than_the_depth() {
             let (_, result, memory) = results.recv().unwrap();
             assert_eq!((result.unwrap(), memory[0]), (1, written));
         }
-        queue.wait_idle();
+        queue.wait_idle(None);
         assert_eq!(queue.stats(), ReadQueueStats { requests: 20, in_flight: 0, in_flight_max: 4 });
     });
 }
@@ -201,7 +201,7 @@ fn foreground_requests_overtake_those_of_read_ahead() {
         }
         queue.submit((10..12).map(|tag| request(&pipe, 0, 1, (NOW, tag), &done)).collect());
         writer.write_all(&[0; 5]).unwrap();
-        queue.wait_idle();
+        queue.wait_idle(None);
         let order: Vec<usize> = results.try_iter().map(|(tag, ..)| tag).collect();
         assert_eq!(order, [0, 10, 11, 1, 2]);
     });
@@ -260,7 +260,7 @@ fn an_error_of_the_system_is_the_result() {
             request(&file, 0, 8192, (AHEAD, 0), &done),
             request(&setting.file, 0, 8192, (AHEAD, 1), &done),
         ]);
-        queue.wait_idle();
+        queue.wait_idle(None);
         let mut results: Vec<Done> = results.try_iter().collect();
         results.sort_by_key(|(tag, ..)| *tag);
         let refused = |result: &Result<usize>| match result {
@@ -364,10 +364,10 @@ fn a_ring_that_is_lost_is_not_needed() {
     let (done, results) = mpsc::channel();
     let read = |tag| request(&setting.file, tag as u64 * 8192, 8192, (AHEAD, tag), &done);
     queue.submit((0..10).map(read).collect());
-    queue.wait_idle();
+    queue.wait_idle(None);
     queue.lose_ring();
     queue.submit((10..30).map(read).collect());
-    queue.wait_idle();
+    queue.wait_idle(None);
     drop(queue);
     let mut count = 0;
     for (tag, result, memory) in results.try_iter() {
@@ -388,7 +388,7 @@ fn without_threads_the_submitting_thread_reads() {
     NO_THREADS.set(false);
     let read = results.try_iter().filter(|(_, result, _)| *result.as_ref().unwrap() == 512);
     assert_eq!(read.count(), 30);
-    queue.wait_idle();
+    queue.wait_idle(None);
 }
 
 #[test]
@@ -420,7 +420,7 @@ fn a_forked_child_touches_nothing_of_the_queue() {
             if !matches!(refused, Ok(Err(Error::Forked))) {
                 return Err(format!("{refused:?}"));
             }
-            queue.wait_idle();
+            queue.wait_idle(None);
             let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
             if maps.contains("io_uring") {
                 return Err(format!("the child has the ring:\n{maps}"));
@@ -432,7 +432,7 @@ fn a_forked_child_touches_nothing_of_the_queue() {
         Child::start(in_child).unwrap().wait(Duration::from_secs(20)).unwrap();
         queue.submit(vec![request(&setting.file, 0, 512, (NOW, 1), &done)]);
         writer.write_all(&[5]).unwrap();
-        queue.wait_idle();
+        queue.wait_idle(None);
         let mut tags: Vec<usize> = results.try_iter().map(|(tag, ..)| tag).collect();
         tags.sort_unstable();
         assert_eq!(tags, [0, 1]);

@@ -7,6 +7,7 @@
 //! under it (READ-QUEUE-1).
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use clearway_base::Error;
 use clearway_sync::{
@@ -89,13 +90,21 @@ impl ReadQueue for ReaderThreads {
         }
     }
 
-    fn wait_idle(&self) {
-        if self.process.is_current() {
-            let mut state = self.shared.state.lock();
-            while !state.backlog.is_idle() {
-                self.shared.idle.wait(&mut state);
+    fn wait_idle(&self, until: Option<Instant>) -> bool {
+        if !self.process.is_current() {
+            return true;
+        }
+        let mut state = self.shared.state.lock();
+        while !state.backlog.is_idle() {
+            match until {
+                Some(until) if self.shared.idle.wait_until(&mut state, until).timed_out() => {
+                    return state.backlog.is_idle();
+                }
+                Some(_) => {}
+                None => self.shared.idle.wait(&mut state),
             }
         }
+        true
     }
 
     fn kind(&self) -> ReadQueueKind {

@@ -32,7 +32,7 @@
 //!
 //! Nothing is used that is newer than Linux 5.6.
 
-use std::{io, os::fd::AsRawFd, sync::Arc, time::Duration};
+use std::{io, os::fd::AsRawFd, sync::Arc, time::Duration, time::Instant};
 
 use clearway_base::{Error, Result};
 use clearway_sync::{
@@ -158,13 +158,21 @@ impl ReadQueue for UringReads {
         self.shared.read_here(others);
     }
 
-    fn wait_idle(&self) {
-        if self.process.is_current() {
-            let mut state = self.shared.state.lock();
-            while !state.backlog.is_idle() {
-                self.shared.idle.wait(&mut state);
+    fn wait_idle(&self, until: Option<Instant>) -> bool {
+        if !self.process.is_current() {
+            return true;
+        }
+        let mut state = self.shared.state.lock();
+        while !state.backlog.is_idle() {
+            match until {
+                Some(until) if self.shared.idle.wait_until(&mut state, until).timed_out() => {
+                    return state.backlog.is_idle();
+                }
+                Some(_) => {}
+                None => self.shared.idle.wait(&mut state),
             }
         }
+        true
     }
 
     fn kind(&self) -> ReadQueueKind {
@@ -355,7 +363,7 @@ impl Drop for UringReads {
         }
         let is_own = thread.thread().id() == thread::current().id();
         if !is_own {
-            self.wait_idle(); // READ-QUEUE-3
+            self.wait_idle(None); // READ-QUEUE-3
         }
         if self.shared.stop() && !is_own {
             let _ = thread.join();

@@ -38,7 +38,7 @@ fn small_pool() -> Arc<Pool> {
 fn operation_keeps_the_pages_that_it_needed_last() {
     let pool = small_pool();
     let mut pins = OperationPins::new(&pool);
-    (1..=10).for_each(|page| pins.take(PageId(page)).unwrap());
+    (1..=10).for_each(|page| pins.take(PageId(page), Duration::MAX).unwrap());
     assert_eq!(pool.held_pages(), PINS_MAX);
     assert!((5..=10).all(|page| pool.space.frame(PageId(page)).is_pinned()));
     drop(pins);
@@ -55,7 +55,9 @@ fn operations_wait_for_each_other_rather_than_fill_the_cache() {
             scope.spawn(move || {
                 for _ in 0..200 {
                     let mut pins = OperationPins::new(pool);
-                    (0..10).for_each(|n| pins.take(PageId(1 + 10 * first + n)).unwrap());
+                    (0..10).for_each(|n| {
+                        pins.take(PageId(1 + 10 * first + n), Duration::MAX).unwrap()
+                    });
                     let mut most = most.lock();
                     *most = pool.held_pages().max(*most);
                 }

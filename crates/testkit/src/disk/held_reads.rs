@@ -1,7 +1,7 @@
 //! Any disk, with a read queue whose requests a test completes: in an order drawn from a seed,
 //! late, with errors, or never.
 
-use std::{io, path::PathBuf, sync::Arc};
+use std::{io, path::PathBuf, sync::Arc, time::Instant};
 
 use clearway_base::{Error, Result};
 use clearway_disk::{
@@ -110,11 +110,18 @@ impl ReadQueue for HoldingQueue {
         self.0.0.changed.notify_all();
     }
 
-    fn wait_idle(&self) {
+    fn wait_idle(&self, until: Option<Instant>) -> bool {
         let mut state = self.0.0.state.lock();
         while state.unfinished > 0 {
-            self.0.0.changed.wait(&mut state);
+            match until {
+                Some(until) if self.0.0.changed.wait_until(&mut state, until).timed_out() => {
+                    return state.unfinished == 0;
+                }
+                Some(_) => {}
+                None => self.0.0.changed.wait(&mut state),
+            }
         }
+        true
     }
 
     fn kind(&self) -> ReadQueueKind {

@@ -30,6 +30,9 @@ struct Alarms {
     wakers: BTreeMap<(Instant, u64), Waker>,
     set: u64,
     runs: bool,
+    /// The time at which the thread looks again by itself. An alarm that is not earlier need not
+    /// wake it: most are dropped before their time.
+    looks_at: Option<Instant>,
 }
 
 impl Timer {
@@ -50,8 +53,14 @@ impl Timer {
                     waker.into_iter().for_each(wake);
                     alarms = self.alarms.lock();
                 }
-                Some(at) => _ = self.changed.wait_until(&mut alarms, at),
-                None => self.changed.wait(&mut alarms),
+                at => {
+                    alarms.looks_at = at;
+                    match at {
+                        Some(at) => _ = self.changed.wait_until(&mut alarms, at),
+                        None => self.changed.wait(&mut alarms),
+                    }
+                    alarms.looks_at = None;
+                }
             }
         }
     }
@@ -95,10 +104,10 @@ impl Alarm {
         alarms.set += 1;
         let key = (at, alarms.set);
         alarms.wakers.insert(key, cx.waker().clone());
-        let is_first = alarms.wakers.first_key_value().is_some_and(|(first, _)| *first == key);
+        let is_late = alarms.looks_at.is_none_or(|looks_at| at < looks_at);
         drop(alarms);
         self.set = Some(key);
-        if is_first {
+        if is_late {
             self.timer.changed.notify_all();
         }
         false

@@ -3,10 +3,12 @@
 //! state (TXN-2: only `Wait` waits for a lock or for log space; a `log_*` call may wait for room in
 //! the log's ring).
 
+use std::time::Duration;
+
 use clearway_base::{KeyName, Lsn, LsnSpan, Result, TreeId, TxnId};
 use clearway_lock::{LockId, Outcome, RangeMode};
 use clearway_log::{Record, record_bytes};
-use clearway_tree::{Journal, Locks, Upkeep, Wait};
+use clearway_tree::{Journal, Locks, PAGE_LIMIT, Upkeep, Wait};
 
 use super::TransactionState;
 use crate::{record, upkeep::Report};
@@ -169,6 +171,14 @@ impl Wait for TransactionState {
             return Ok(());
         }
         self.reservation.reserve_undo(&self.core, self.index, bytes)
+    }
+
+    #[cold]
+    fn page_limit(&self) -> Duration {
+        match self.core.locks.time_limit(self.limit) {
+            None | Some(Duration::ZERO) => PAGE_LIMIT,
+            Some(limit) => limit,
+        }
     }
 }
 

@@ -25,11 +25,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clearway_base::{Error, Result};
+use clearway_base::{Error, PageId, Result};
 use clearway_lock::{IntentMode, LockId, RangeMode, ResourceId, WaitLimit};
 use clearway_pool::OperationPins;
 use clearway_sync::step;
-use clearway_tree::{LeafHint, Need, Step, Tree};
+use clearway_tree::{LeafHint, Need, Step, Tree, Wait};
 
 use super::{LackingIntent, RetryContext, TransactionState};
 use crate::{
@@ -147,11 +147,11 @@ impl TransactionState {
                 pins.clear();
                 self.await_log_space(bytes as u64).await
             }
-            Need::Page(page) => poll_fn(|cx| pins.poll_take(page, cx)).await,
+            Need::Page(page) => self.await_page(page, pins).await,
             Need::Pages(pages) => {
                 let Some((first, others)) = pages.split_first() else { return Ok(()) };
                 self.core.pool.load_ahead(others);
-                poll_fn(|cx| pins.poll_take(*first, cx)).await
+                self.await_page(*first, pins).await
             }
             Need::FileLength { last, is_required } => {
                 let pool = self.core.pool.clone();
@@ -162,6 +162,19 @@ impl TransactionState {
                 }
             }
         }
+    }
+
+    async fn await_page(&mut self, page: PageId, pins: &mut OperationPins) -> Result<()> {
+        let limit = self.page_limit();
+        let until = Instant::now().checked_add(limit);
+        let mut alarm = Alarm::new(&self.core.task_work.timer);
+        poll_fn(|cx| match pins.poll_take(page, cx) {
+            Poll::Pending if until.is_some_and(|until| alarm.poll(until, cx)) => {
+                Poll::Ready(Err(pins.time_out(page, limit)))
+            }
+            polled => polled,
+        })
+        .await
     }
 
     async fn await_intent(&mut self, lacking: LackingIntent) -> Result<()> {

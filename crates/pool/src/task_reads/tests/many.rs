@@ -94,8 +94,8 @@ fn block_among(scene: &Scene, left: &AtomicU32, seed: u64) {
     while left.load(Ordering::SeqCst) > 0 {
         let mut page = || PageId(random.below(u64::from(PAGES)) as u32);
         let mut pins = OperationPins::new(&scene.pool);
-        let _ = pins.take(page());
-        let _ = pins.take(page());
+        let _ = pins.take(page(), Duration::MAX);
+        let _ = pins.take(page(), Duration::MAX);
         drop(pins);
         if let Ok(mut page) = scene.pool.exclusive(page()) {
             let end = Lsn(page.page_lsn().0 + 1);

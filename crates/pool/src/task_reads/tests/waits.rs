@@ -86,7 +86,7 @@ fn task_that_polls_for_another_page_gives_up_the_first() {
     assert_eq!(scene.pool.held_pages(), 1);
     // So does a blocking call.
     assert!(task.is_pending(5));
-    task.pins.take(PageId(6)).unwrap();
+    task.pins.take(PageId(6), Duration::MAX).unwrap();
     scene.reads.complete_all();
     drop(task);
     scene.assert_at_rest();
@@ -175,7 +175,7 @@ fn damaged_page_and_page_that_cannot_exist_are_errors() {
 fn operation_that_takes_too_many_pages_fails() {
     let scene = Scene::new();
     let mut task = scene.task();
-    task.pins.take(PageId(1)).unwrap();
+    task.pins.take(PageId(1), Duration::MAX).unwrap();
     let most = 1000 + 256 * u64::from(scene.pool.page_count());
     (1..most).for_each(|_| assert!(task.is_taken(1)));
     task.pins.clear();
@@ -189,7 +189,7 @@ fn task_waits_for_a_page_of_a_load() {
         let pages: Vec<PageId> = (3..9).map(PageId).collect();
         let mut task = scene.task();
         thread::scope(|scope| {
-            scope.spawn(|| scene.pool.load(&pages, ReadPriority::Foreground));
+            scope.spawn(|| scene.pool.load(&pages, ReadPriority::Foreground, Duration::MAX));
             scene.reads.wait_for(1);
             assert!(task.is_pending(5));
             assert_eq!((scene.reads.count(), task.woken()), (1, 0));
@@ -214,8 +214,8 @@ fn thread_waits_for_a_page_that_a_task_reads() {
     let mut task = scene.task();
     assert!(task.is_pending(3));
     thread::scope(|scope| {
-        let thread = scope.spawn(|| OperationPins::new(&scene.pool).take(PageId(3)));
-        while scene.pool.stats().latch_waits == 0 {
+        let thread = scope.spawn(|| OperationPins::new(&scene.pool).take(PageId(3), Duration::MAX));
+        while scene.pool.page_waits.counts().0 < 2 {
             thread::sleep(Duration::from_millis(1));
         }
         scene.reads.complete_one();
@@ -375,7 +375,7 @@ fn close_fails_the_tasks_that_wait() {
     // What is in memory can still be taken, and threads still read.
     assert!(tasks[1].is_taken(3) && matches!(tasks[1].error(5), Some(Error::Closed)));
     scene.frame(4).latch.release_absent();
-    tasks[1].pins.take(PageId(5)).unwrap();
+    tasks[1].pins.take(PageId(5), Duration::MAX).unwrap();
     drop(tasks);
     scene.assert_at_rest();
 }
@@ -428,4 +428,35 @@ fn disk_without_waits_is_read_by_the_poll() {
     assert!((0..200).all(|page| pins.poll_take(PageId(page), &mut cx).is_ready()));
     drop(pins);
     assert_eq!(pool.held_pages(), 0);
+}
+
+/// A read that never ends: who waits for its page gives up after a limit, other pages can be used,
+/// and the close reports the page.
+#[test]
+fn read_that_never_ends_is_waited_for_no_longer_than_the_limit() {
+    let scene = Scene::new();
+    let mut task = scene.task();
+    assert!(task.is_pending(3));
+    let limit = Duration::from_millis(50);
+    let mut thread = OperationPins::new(&scene.pool);
+    let late = thread.take(PageId(3), limit).unwrap_err();
+    assert_eq!(
+        late.to_string(),
+        Error::ReadTimeout { page: PageId(3), waited_us: 50_000 }.to_string()
+    );
+    thread.take(PageId(4), limit).unwrap();
+    let began = std::time::Instant::now();
+    scene.pool.load(&[PageId(3), PageId(9)], ReadPriority::Foreground, limit);
+    assert!(began.elapsed() >= limit, "page 9 is held as well");
+    assert!(task.is_pending(3), "the other's limit is not its own");
+    let error = task.pins.time_out(PageId(3), limit);
+    assert!(matches!(error, Error::ReadTimeout { page: PageId(3), .. }));
+    drop((task, thread));
+    let closed = scene.pool.close();
+    let Err(Error::ReadTimeout { page, .. }) = closed else { panic!("{closed:?}") };
+    assert!([3, 9].map(PageId).contains(&page));
+    // The device may write to the pages until the reads end.
+    scene.reads.complete_all();
+    scene.pool.close().unwrap();
+    scene.assert_at_rest();
 }
