@@ -140,6 +140,10 @@
 //! and transactions that hold the lock. (The key is named for diagnosis only: it may not be
 //! committed yet.)
 //!
+//! [`Database::waits`] lists the waits that go on at this moment: who waits for which lock, since
+//! when, and which transactions are in the way. It is the call for a database that seems to stand
+//! still.
+//!
 //! # Where the time goes
 //! [`Database::timings`], also a part of [`Database::stats`], has three histograms for each type of
 //! transaction: how long it held its locks, how long its result then waited for the log, and the
@@ -210,8 +214,8 @@ pub use clearway_log::LogStats;
 pub use clearway_pool::{PoolStats, ReadQueueKind};
 pub use clearway_tree::{Direction, LevelReport, TreeReport};
 pub use clearway_txn::{
-    Creation, DeadlockReport, EngineStats, HotKey, LockWaits, RecoveryReport, Savepoint,
-    TableReport, VerifyReport, WaitCounts, WaitsOf,
+    BlockingTransaction, Creation, CurrentWait, DeadlockReport, EngineStats, HotKey, LockWaits,
+    RecoveryReport, Savepoint, TableReport, VerifyReport, WaitCounts, WaitsOf,
 };
 pub use database::Database;
 pub use options::{CommitMode, LockWait, Options};

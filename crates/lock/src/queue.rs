@@ -258,6 +258,39 @@ impl Entries {
         }
     }
 
+    /// Passes to `see` each entry that a waiting owner waits for directly, the holders first, with
+    /// true if its granted mode is in the way, and false if only what it waits for is. Stops when
+    /// `see` returns false. Does nothing if the owner does not wait here.
+    pub(crate) fn in_the_way(
+        &self,
+        id: LockId,
+        owner: u32,
+        mut see: impl FnMut(&LockEntry, bool) -> bool,
+    ) {
+        let Some(at) = self.position_from_back(id, owner) else { return };
+        let waiter = *self.get(at);
+        let is_newcomer = !waiter.is_holder();
+        if !waiter.is_waiting() {
+            return;
+        }
+        for (place, entry) in self.iter().enumerate() {
+            if is_newcomer && place == at {
+                return; // LOCK-QUEUE-3: no newcomer waits for one behind it.
+            }
+            if entry.id != id || entry.owner == owner {
+                continue;
+            }
+            if !is_newcomer && !entry.is_holder() {
+                return; // LOCK-QUEUE-2
+            }
+            let holds = !entry.granted.compatible(waiter.wanted);
+            let is_ahead = is_newcomer && !entry.wanted.compatible(waiter.wanted);
+            if (holds || is_ahead) && !see(entry, holds) {
+                return;
+            }
+        }
+    }
+
     /// Appends to `out` the holders that a waiting owner waits for, directly or through newcomers
     /// of this queue. Returns false if the owner does not wait here.
     ///

@@ -21,7 +21,7 @@
 //! | `transaction_state` | its locks, undo list and log space; the tree's `Environment` |
 //! | `transaction_table` | the running transactions, as other threads may see them |
 //! | `kinds` | types of transactions |
-//! | `contention` | counts of lock waits by table and type, hot keys, the last deadlocks |
+//! | `contention` | lock waits: counts, hot keys, the last deadlocks, the waits that go on |
 //! | `finish` | commit and rollback |
 //! | `task` | transactions of tasks, which wait without keeping a thread |
 //! | `undo`, `space_reservation` | the undo list; the log space reservation |
@@ -82,7 +82,9 @@ mod recovery;
 mod upgrade;
 mod verify;
 
-pub use contention::{DeadlockReport, HotKey, LockWaits, WaitCounts, WaitsOf};
+pub use contention::{
+    BlockingTransaction, CurrentWait, DeadlockReport, HotKey, LockWaits, WaitCounts, WaitsOf,
+};
 pub use engine::Engine;
 pub use finish::Committed;
 pub use kinds::{KINDS_MAX, Kind, Kinds};

@@ -43,7 +43,7 @@
 //! list steals from the others before the transaction table grows, so programs that begin and end
 //! transactions on different threads do not pile slots up.
 
-use std::sync::OnceLock;
+use std::{collections::HashMap, sync::OnceLock};
 
 use clearway_base::{Epoch, Error, Lsn, Result, TxnId};
 use clearway_sync::{
@@ -305,6 +305,27 @@ impl TransactionTable {
             let id = entry.id.load(Ordering::Relaxed);
             (who >> 16 == owner + 1 && id != 0).then_some((TxnId(id), Kind::of_bits(who as u16)))
         })
+    }
+
+    /// Returns the slot and the running transaction, if there is one, of each lock owner. An owner
+    /// keeps its slot until the table is closed.
+    pub(crate) fn slots_by_owner(&self) -> HashMap<u32, (u32, Option<TxnId>)> {
+        let by_owner = |(index, entry): (usize, &TransactionEntry)| {
+            // Relaxed: for diagnosis only.
+            let who = entry.who.load(Ordering::Relaxed);
+            let (index, owner) = (index as u32, (who >> 16).checked_sub(1)?);
+            Some((owner, (index, self.transaction_in(index).map(|(id, _)| id))))
+        };
+        self.all().enumerate().filter_map(by_owner).collect()
+    }
+
+    /// Returns the transaction that runs in slot `index`, and its type.
+    pub(crate) fn transaction_in(&self, index: u32) -> Option<(TxnId, Kind)> {
+        let entry = self.entry(index);
+        // Relaxed: for diagnosis only.
+        let id = entry.id.load(Ordering::Relaxed);
+        let kind = Kind::of_bits(entry.who.load(Ordering::Relaxed) as u16);
+        (id != 0).then_some((TxnId(id), kind))
     }
 
     /// Keeps a state for the next transaction, or returns it if the engine was closed.

@@ -25,7 +25,7 @@ pub(crate) enum WantedMode {
 }
 
 impl WantedMode {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             WantedMode::Key(mode) => mode.name(),
             WantedMode::Table(mode) => mode.name(),
@@ -99,7 +99,7 @@ impl Core {
         }
     }
 
-    fn lock_name(&self, wanted: &Wanted) -> LockName {
+    pub(super) fn lock_name(&self, wanted: &Wanted) -> LockName {
         LockName { table: self.table_name(wanted.tree()), key: wanted.key() }
     }
 

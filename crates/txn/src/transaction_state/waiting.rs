@@ -3,8 +3,8 @@
 //! Nothing here runs for a lock that is granted at once: the tree first requests it under its
 //! latch, and `enter_first` first tries it without waiting.
 
-use clearway_base::{KeyName, Result};
-use clearway_lock::{LockId, RangeMode, WaitLimit};
+use clearway_base::{KeyName, Result, TreeId};
+use clearway_lock::{IntentMode, LockId, RangeMode, WaitLimit};
 
 use super::{LackingIntent, TransactionState};
 use crate::contention::{PASSED_MAX, PassedWait, WaitEnd, Wanted, WantedMode};
@@ -19,7 +19,7 @@ impl TransactionState {
         name: &KeyName,
     ) -> Result<()> {
         let wanted = Wanted::Key(id, *name);
-        self.publish_wait(wanted);
+        self.publish_wait(wanted, WantedMode::Key(mode));
         let result = self.core.locks.acquire(&mut self.owner, id, mode, self.limit);
         if matches!(result, Err(clearway_base::Error::Deadlock { .. })) {
             self.refused = Some((id, mode));
@@ -31,16 +31,25 @@ impl TransactionState {
     #[cold]
     pub(super) fn wait_for_whole(&mut self, lacking: LackingIntent) -> Result<()> {
         let LackingIntent { wanted, resource, mode } = lacking;
-        self.publish_wait(wanted);
+        self.publish_wait(wanted, WantedMode::Table(mode));
         let locks = &self.core.locks;
         let result = locks.acquire_intent(&mut self.owner, resource, mode, self.limit);
         self.after_wait(result, wanted, WantedMode::Table(mode))
     }
 
-    pub(super) fn publish_wait(&mut self, wanted: Wanted) {
+    pub(super) fn publish_wait(&mut self, wanted: Wanted, mode: WantedMode) {
         if self.limit != WaitLimit::NoWait {
-            self.has_published_wait = true;
-            self.core.contention.publish_wait(self.owner.number(), wanted);
+            self.has_published = true;
+            self.core.contention.publish_wait(self.owner.number(), wanted, mode);
+        }
+    }
+
+    /// Publishes the absolute lock that was granted (CONTENTION-5).
+    #[cold]
+    pub(super) fn publish_absolute(&mut self, tree: TreeId, mode: Option<IntentMode>) {
+        if let Some(mode) = mode.filter(|mode| mode.is_absolute()) {
+            self.has_published = true;
+            self.core.contention.publish_absolute(self.owner.number(), tree, mode);
         }
     }
 
@@ -73,7 +82,7 @@ impl TransactionState {
     /// Counts the transaction's waits; its locks are released (CONTENTION-3).
     #[cold]
     pub(super) fn end_waits(&mut self) {
-        self.has_published_wait = false;
+        self.has_published = false;
         self.refused = None;
         self.core.contention.withdraw(self.owner.number());
         if !self.passed_waits.is_empty() {
