@@ -185,6 +185,10 @@ impl Database {
     /// that is not durable yet. Therefore, in the default commit mode, every result is returned
     /// only when everything that any attempt has read is durable.
     ///
+    /// `body` should use the transaction that it is given. A second transaction that it begins, or
+    /// runs with another call of this method, is independent of the first: if it needs a lock that
+    /// the first holds, it fails with [`Error::SelfWait`].
+    ///
     /// `name` groups transactions for statistics; use one name for each kind of transaction.
     ///
     /// ```

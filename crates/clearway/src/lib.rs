@@ -121,6 +121,14 @@
 //! The error names each member, the lock it held and the lock it waited for; see [finding hot
 //! rows](#finding-hot-rows).
 //!
+//! A thread that waits for itself is another matter: a closure that runs a second transaction,
+//! which needs a lock of the first. Such a call fails at once with [`Error::SelfWait`]. So does a
+//! closure on an agent of a [`Pipeline`] that needs a lock of an asynchronous closure of the same
+//! agent. Nothing is known of transactions that are begun with [`begin`](Database::begin) and
+//! merely open: a wait for one of them ends with the transaction, or at the limit. The holders of a
+//! lock on a whole table are known only if they have locked the whole table themselves, so a
+//! closure that uses a table and then has another transaction lock the whole of it waits as well.
+//!
 //! # Not waiting
 //! A single call can have a different wait limit:
 //! [`get_for_update_with`](Transaction::get_for_update_with) and [`waiting`](Transaction::waiting)

@@ -163,6 +163,11 @@ impl LockTable {
         }
     }
 
+    /// Returns true if two resources share an entry, and so their locks.
+    pub fn is_same_entry(&self, one: crate::ResourceId, other: crate::ResourceId) -> bool {
+        self.entry_of(one) == self.entry_of(other)
+    }
+
     /// Returns true if an intent lock on this resource is the one that `lock` names.
     pub fn is_entry_of(&self, lock: Awaited, resource: crate::ResourceId) -> bool {
         lock == Awaited::Intent(self.entry_of(resource))

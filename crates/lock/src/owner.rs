@@ -80,6 +80,8 @@ pub struct LockOwner {
     pub(crate) priority: RetryPriority,
     /// The number of transactions that its pipeline has completed.
     pub(crate) pipeline: u64,
+    /// The owners for which this one must not block (LOCK-WAIT-6).
+    pub(crate) suspended: Vec<u32>,
     /// Slots to wake after a release; empty between calls.
     pub(crate) granted: Vec<u32>,
     /// The working memory of detectors; empty until the first wait.
@@ -115,6 +117,7 @@ impl LockOwner {
             checked: false,
             priority: RetryPriority::default(),
             pipeline: 0,
+            suspended: Vec::new(),
             granted: Vec::new(),
             graph: Graph::default(),
             last_wait: None,
@@ -182,6 +185,13 @@ impl LockOwner {
     /// it is set again.
     pub fn set_pipeline(&mut self, completed: u64) {
         self.pipeline = completed;
+    }
+
+    /// Names the owners, by their [numbers](LockOwner::number), that do nothing as long as the
+    /// calling thread blocks: a blocking wait for one of them fails at once with
+    /// [`Error::SelfWait`](clearway_base::Error::SelfWait). The list stays until it is set again.
+    pub fn set_suspended(&mut self, owners: Vec<u32>) {
+        self.suspended = owners;
     }
 
     /// Begins a new transaction: gives it an age, if ages must be known before any wait.

@@ -243,6 +243,30 @@ impl IntentLocks {
         Some((wanted, counts))
     }
 
+    /// Finds out whether a waiting owner cannot be granted its request before one of the owners
+    /// that `is_one` selects has released a lock here, or was granted one. Returns `None` if so,
+    /// and otherwise the modes that are in the way when one of them *holds* them.
+    pub(crate) fn ways_behind(&self, owner: u32, is_one: impl Fn(u32) -> bool) -> Option<ModeSet> {
+        let Some(at) = self.waiters.iter().position(|waiter| waiter.owner == owner) else {
+            return Some(ModeSet::default());
+        };
+        let mut needed = self.waiters[at].wanted.conflicts();
+        if self.waiters[at].held.is_some() {
+            return Some(needed);
+        }
+        for ahead in self.waiters[..at].iter().rev().filter(|waiter| waiter.held.is_none()) {
+            if needed.contains(ahead.wanted) {
+                if is_one(ahead.owner) {
+                    return None;
+                }
+                needed = needed.union(ahead.wanted.conflicts());
+            }
+        }
+        let mut upgrades = self.waiters.iter().filter(|waiter| waiter.held.is_some());
+        let is_behind = upgrades.any(|w| needed.contains(w.wanted) && is_one(w.owner));
+        (!is_behind).then_some(needed)
+    }
+
     /// Returns the mode that a waiting owner wants.
     pub(crate) fn wanted_by(&self, owner: u32) -> Option<IntentMode> {
         let waiter = self.waiters.iter().find(|waiter| waiter.owner == owner);

@@ -21,7 +21,7 @@
 //!
 //! | what | where | written |
 //! | --- | --- | --- |
-//! | published waits, absolute locks | `wait_registry`, by owner number | before it, with the grant |
+//! | published waits, absolute locks | `wait_registry`, by owner number | before, at the grant |
 //! | counts by table and type, hot keys | `shards`, by thread | after the transaction |
 //! | deadlocks | `deadlocks` | by each victim |
 
@@ -225,6 +225,12 @@ impl Contention {
             Some((_, held)) => *held = mode,
             None => absolute.push((tree, mode)),
         }
+    }
+
+    /// Returns the absolute locks of an owner's transaction.
+    fn absolute_locks(&self, owner: u32) -> Vec<(TreeId, IntentMode)> {
+        let shard = self.wait_shard(owner).lock();
+        shard.get(&owner).map_or(Vec::new(), |published| published.absolute.clone())
     }
 
     /// Withdraws what an owner has published whose transaction has ended.

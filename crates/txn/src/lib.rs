@@ -22,6 +22,7 @@
 //! | `transaction_table` | the running transactions, as other threads may see them |
 //! | `kinds` | types of transactions |
 //! | `contention` | lock waits: counts, hot keys, the last deadlocks, the waits that go on |
+//! | `suspended` | the transactions of a thread that cannot go on while it blocks |
 //! | `finish` | commit and rollback |
 //! | `task` | transactions of tasks, which wait without keeping a thread |
 //! | `undo`, `space_reservation` | the undo list; the log space reservation |
@@ -61,6 +62,7 @@ mod undo;
 
 mod contention;
 mod core;
+mod suspended;
 mod transaction_state;
 
 mod finish;
@@ -90,6 +92,7 @@ pub use finish::Committed;
 pub use kinds::{KINDS_MAX, Kind, Kinds};
 pub use options::{Creation, EngineOptions};
 pub use report::{EngineStats, Holdings, RecoveryReport, TableReport, VerifyReport};
+pub use suspended::{Closure, RunningClosure, SuspendedTask};
 pub use table::Table;
 pub use transaction::{Savepoint, TableCursor, Transaction};
 pub use transaction_state::RetryContext;

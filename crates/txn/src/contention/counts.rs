@@ -25,7 +25,7 @@ pub(crate) enum WaitEnd {
     Granted,
     Timeout,
     Deadlock,
-    /// The task was dropped.
+    /// The task was dropped, or the wait would never have ended.
     Withdrawn,
 }
 

@@ -222,6 +222,6 @@ impl Core {
 
 /// Returns the resource under which the lock table has the lock on a whole table, or on the
 /// database.
-fn resource_of(tree: TreeId) -> ResourceId {
+pub(super) fn resource_of(tree: TreeId) -> ResourceId {
     if tree == Wanted::DATABASE.tree() { ResourceId::DATABASE } else { ResourceId(tree.0) }
 }

@@ -7,7 +7,10 @@ use clearway_base::{KeyName, Result, TreeId};
 use clearway_lock::{IntentMode, LockId, RangeMode, WaitLimit};
 
 use super::{LackingIntent, TransactionState};
-use crate::contention::{PASSED_MAX, PassedWait, WaitEnd, Wanted, WantedMode};
+use crate::{
+    contention::{PASSED_MAX, PassedWait, WaitEnd, Wanted, WantedMode},
+    suspended,
+};
 
 impl TransactionState {
     /// Takes a lock that was denied under the latch.
@@ -20,7 +23,9 @@ impl TransactionState {
     ) -> Result<()> {
         let wanted = Wanted::Key(id, *name);
         self.publish_wait(wanted, WantedMode::Key(mode));
+        self.owner.set_suspended(self.suspended_owners());
         let result = self.core.locks.acquire(&mut self.owner, id, mode, self.limit);
+        self.owner.set_suspended(Vec::new());
         if matches!(result, Err(clearway_base::Error::Deadlock { .. })) {
             self.refused = Some((id, mode));
         }
@@ -32,9 +37,24 @@ impl TransactionState {
     pub(super) fn wait_for_whole(&mut self, lacking: LackingIntent) -> Result<()> {
         let LackingIntent { wanted, resource, mode } = lacking;
         self.publish_wait(wanted, WantedMode::Table(mode));
+        let suspended = self.suspended_owners();
+        if let Some(error) = self.core.absolute_conflict(&suspended, &wanted, resource, mode) {
+            return Err(error);
+        }
+        self.owner.set_suspended(suspended);
         let locks = &self.core.locks;
         let result = locks.acquire_intent(&mut self.owner, resource, mode, self.limit);
+        self.owner.set_suspended(Vec::new());
         self.after_wait(result, wanted, WantedMode::Table(mode))
+    }
+
+    /// Returns the owners that do nothing as long as this thread blocks, if this transaction may
+    /// block it (SUSPENDED-2).
+    fn suspended_owners(&self) -> Vec<u32> {
+        match self.limit {
+            WaitLimit::NoWait => Vec::new(),
+            _ => suspended::owners(&self.core, self.id),
+        }
     }
 
     pub(super) fn publish_wait(&mut self, wanted: Wanted, mode: WantedMode) {
@@ -62,6 +82,7 @@ impl TransactionState {
     ) -> Result<()> {
         let end = match &result {
             Err(clearway_base::Error::Deadlock { .. }) => WaitEnd::Deadlock,
+            Err(clearway_base::Error::SelfWait { .. }) => WaitEnd::Withdrawn,
             Err(_) => WaitEnd::Timeout,
             Ok(()) => WaitEnd::Granted,
         };
