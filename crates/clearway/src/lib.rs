@@ -158,6 +158,12 @@
 //! sum of both. Without early release, locks would be held for the sum. One transaction in 16 is
 //! timed (see [`Options::time_one_in`]).
 //!
+//! A lock is handed over: it counts as held from its grant on, also while the task that waits for
+//! it was not polled yet. [`WaitCounts::grant_to_poll`], by table and type, has the time from the
+//! grant to the poll; if it is long, the executor is late, and all who wait for the lock with it.
+//! [`TypeStats::long_steps`] counts the times that a closure, or one poll of an asynchronous one,
+//! kept an agent of a [`Pipeline`] for longer than 10 ms.
+//!
 //! # Limits
 //! | | |
 //! | --- | --- |
@@ -222,8 +228,8 @@ pub use clearway_log::LogStats;
 pub use clearway_pool::{PoolStats, ReadQueueKind};
 pub use clearway_tree::{Direction, LevelReport, TreeReport};
 pub use clearway_txn::{
-    BlockingTransaction, Creation, CurrentWait, DeadlockReport, EngineStats, HotKey, LockWaits,
-    RecoveryReport, Savepoint, TableReport, VerifyReport, WaitCounts, WaitsOf,
+    BlockingTransaction, Creation, CurrentWait, DeadlockReport, EngineStats, GrantToPoll, HotKey,
+    LockWaits, RecoveryReport, Savepoint, TableReport, VerifyReport, WaitCounts, WaitsOf,
 };
 pub use database::Database;
 pub use options::{CommitMode, LockWait, Options};

@@ -63,7 +63,7 @@ pub use cycle::{Awaited, CycleMember};
 pub use identity::{LockId, ResourceId};
 pub use intent::{AbsoluteMode, IntentMode};
 pub use mode::{Part, RangeMode};
-pub use owner::LockOwner;
+pub use owner::{LockOwner, WaitLength};
 pub use parts::LockParts;
 pub use registry::LockStats;
 pub use table::{LockOptions, LockTable, Outcome, WaitLimit};

@@ -58,6 +58,15 @@ pub(crate) enum Request {
     },
 }
 
+/// The length of a wait that has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WaitLength {
+    /// The time from its beginning to its end.
+    pub waited: Duration,
+    /// If a polled wait was granted: the part of `waited` from the grant to the poll that found it.
+    pub grant_to_poll: Option<Duration>,
+}
+
 /// The locks of one transaction at a time.
 ///
 /// Dropping an owner withdraws its request and releases its locks without a commit.
@@ -87,7 +96,7 @@ pub struct LockOwner {
     /// The working memory of detectors; empty until the first wait.
     pub(crate) graph: Graph,
     /// The length of the last wait, until it is taken.
-    pub(crate) last_wait: Option<Duration>,
+    pub(crate) last_wait: Option<WaitLength>,
     /// The cycle of which this owner was the victim, until it is taken.
     pub(crate) cycle: Vec<CycleMember>,
 }
@@ -134,7 +143,7 @@ impl LockOwner {
 
     /// Takes the length of the last wait, granted or not; returns `None` if there was none since
     /// the last call.
-    pub fn take_wait(&mut self) -> Option<Duration> {
+    pub fn take_wait(&mut self) -> Option<WaitLength> {
         self.last_wait.take()
     }
 

@@ -68,7 +68,7 @@ use crate::{
     identity::LockId,
     intent::HeldIntent,
     mode::RangeMode,
-    owner::{LockOwner, PendingRequest, Request},
+    owner::{LockOwner, PendingRequest, Request, WaitLength},
     parts::Holder,
     queue::{Purpose, RequestResult},
     registry::{OwnerSlot, Target},
@@ -358,22 +358,30 @@ impl LockTable {
             }
         };
         owner.raise_tag(tag);
-        self.slot(owner).end_wait();
-        self.end_pending(owner);
+        let slot = self.slot(owner);
+        let granted_us = slot.is_polled_grant().then(|| slot.granted_us());
+        slot.end_wait();
+        self.end_pending(owner, granted_us);
     }
 
-    /// Clears the pending request and counts the wait.
-    fn end_pending(&self, owner: &mut LockOwner) {
+    /// Clears the pending request and counts the wait. `granted_us` is the recorded time of the
+    /// grant of a polled wait; `Some(None)` if it was noticed before it could be recorded.
+    fn end_pending(&self, owner: &mut LockOwner, granted_us: Option<Option<u64>>) {
         owner.checked = false;
         let Some(pending) = owner.pending.take() else { return };
         let counters = &self.slot(owner).counters;
-        let waited = pending.since.elapsed();
+        let now = Instant::now();
+        let waited = now.saturating_duration_since(pending.since);
+        let grant_to_poll = granted_us.map(|granted_us| {
+            let now = self.shared.registry.us_at(now);
+            Duration::from_micros(now.saturating_sub(granted_us.unwrap_or(now)))
+        });
         counters.wait_us.add(waited.as_micros() as u64);
         match pending.request {
             Request::Range { .. } => counters.waits.add(1),
             Request::Intent { .. } => counters.intent_waits.add(1),
         }
-        owner.last_wait = Some(waited);
+        owner.last_wait = Some(WaitLength { waited, grant_to_poll });
     }
 
     /// Removes the pending request from its queue (LOCK-WAIT-3), unless it was granted
@@ -418,7 +426,7 @@ impl LockTable {
     fn withdrawn(&self, owner: &mut LockOwner) -> Withdrawal {
         // Drop the waker, which may keep a task alive.
         self.slot(owner).take_waker();
-        self.end_pending(owner);
+        self.end_pending(owner, None);
         self.shared.registry.wake(&mut owner.granted);
         Withdrawal::Done
     }

@@ -33,15 +33,15 @@ mod sketch;
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
-    time::{Duration, Instant, SystemTime},
+    time::{Instant, SystemTime},
 };
 
 use clearway_base::{DeadlockCycle, KeyName, KeySample, TreeId};
-use clearway_lock::{IntentMode, LockId};
+use clearway_lock::{IntentMode, LockId, WaitLength};
 use clearway_sync::{CachePadded, Mutex, Sharded};
 
-pub use counts::WaitCounts;
 pub(crate) use counts::WaitEnd;
+pub use counts::{GrantToPoll, WaitCounts};
 pub use current::{BlockingTransaction, CurrentWait};
 pub(crate) use diagnosis::WantedMode;
 use sketch::Sketch;
@@ -117,7 +117,7 @@ struct Published {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PassedWait {
     pub(crate) wanted: Wanted,
-    pub(crate) took: Duration,
+    pub(crate) length: WaitLength,
     pub(crate) end: WaitEnd,
 }
 
@@ -260,12 +260,15 @@ impl Contention {
     pub(crate) fn count(&self, kind: Kind, waits: &mut Vec<PassedWait>) {
         let mut shard = self.shards.mine().lock();
         for wait in waits.drain(..) {
-            let us = wait.took.as_micros() as u64;
+            let us = wait.length.waited.as_micros() as u64;
             let mut pair = (wait.wanted.tree(), kind);
             if shard.pairs.len() >= PAIRS_MAX && !shard.pairs.contains_key(&pair) {
                 pair = (TreeId(0), Kind::NONE);
             }
-            shard.pairs.entry(pair).or_default().count(us, wait.end);
+            let counts = shard.pairs.entry(pair).or_default();
+            counts.count(us, wait.end);
+            let polled = wait.length.grant_to_poll.into_iter();
+            polled.for_each(|time| counts.grant_to_poll.count(time.as_micros() as u64));
             if let Wanted::Key(id, name) = wait.wanted {
                 shard.keys.offer(id, name, us);
             }
@@ -282,12 +285,16 @@ impl Contention {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn wait(tree: u32, key: u64) -> PassedWait {
         let name = KeyName { tree: TreeId(tree), key: KeySample::of(&key.to_be_bytes()) };
         let wanted = Wanted::Key(LockId(key), name);
-        PassedWait { wanted, took: Duration::from_micros(3), end: WaitEnd::Granted }
+        let grant_to_poll = Some(Duration::from_micros(1));
+        let length = WaitLength { waited: Duration::from_micros(3), grant_to_poll };
+        PassedWait { wanted, length, end: WaitEnd::Granted }
     }
 
     #[test]
@@ -301,6 +308,8 @@ mod tests {
         assert_eq!(shard.pairs.values().map(|counts| counts.waits).sum::<u64>(), 2_000);
         let others = &shard.pairs[&(TreeId(0), Kind::NONE)];
         assert_eq!(others.waits, 2 * (1_000 - PAIRS_MAX as u64));
+        let polled = others.grant_to_poll;
+        assert_eq!((polled.count, polled.us, polled.us_max), (others.waits, others.waits, 1));
     }
 
     #[test]

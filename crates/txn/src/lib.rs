@@ -85,7 +85,8 @@ mod upgrade;
 mod verify;
 
 pub use contention::{
-    BlockingTransaction, CurrentWait, DeadlockReport, HotKey, LockWaits, WaitCounts, WaitsOf,
+    BlockingTransaction, CurrentWait, DeadlockReport, GrantToPoll, HotKey, LockWaits, WaitCounts,
+    WaitsOf,
 };
 pub use engine::Engine;
 pub use finish::Committed;

@@ -9,8 +9,8 @@
 //! - SUSPENDED-1. A closure's transaction is listed while the closure runs on this thread: from
 //!   before its call to after its return, or around each poll of its future. A task's transaction
 //!   is listed from its begin to the beginning of its end, also while it waits and others run.
-//! - SUSPENDED-2. The lists are read only when a lock was denied and a blocking wait begins. Before,
-//!   a closure costs 16 instructions, and writes the thread's own memory only.
+//! - SUSPENDED-2. The lists are read only when a lock was denied and a blocking wait begins.
+//!   Before, a closure costs 16 instructions, and writes the thread's own memory only.
 //! - SUSPENDED-3. A listed transaction that a thread of the engine ends (a rollback or a commit
 //!   that was handed over) is not suspended: its locks are released whether or not this thread
 //!   blocks.

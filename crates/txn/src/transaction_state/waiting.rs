@@ -93,8 +93,8 @@ impl TransactionState {
 
     /// Counts the wait that has just ended, if there was one.
     pub(super) fn count_wait(&mut self, wanted: Wanted, end: WaitEnd) {
-        let Some(took) = self.owner.take_wait() else { return };
-        self.passed_waits.push(PassedWait { wanted, took, end });
+        let Some(length) = self.owner.take_wait() else { return };
+        self.passed_waits.push(PassedWait { wanted, length, end });
         if self.passed_waits.len() >= PASSED_MAX {
             self.core.contention.count(self.kind, &mut self.passed_waits);
         }
