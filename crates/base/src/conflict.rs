@@ -159,8 +159,9 @@ impl fmt::Display for LogKeeper {
 }
 
 /// A lock that was not granted and the transactions that held it, as
-/// [`Error::LockTimeout`](crate::Error::LockTimeout) and
-/// [`Error::WouldBlock`](crate::Error::WouldBlock) report them.
+/// [`Error::LockTimeout`](crate::Error::LockTimeout),
+/// [`Error::WouldBlock`](crate::Error::WouldBlock) and
+/// [`Error::SelfWait`](crate::Error::SelfWait) report them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LockConflict {
     /// The lock.

@@ -148,6 +148,15 @@ pub enum Error {
         /// The lock, and transactions that held it.
         conflict: Option<Arc<LockConflict>>,
     },
+    /// The wait for a lock would never have ended: the transaction that holds the lock, or stands
+    /// before this one in its queue, cannot go on before this call returns. It is the transaction
+    /// of a closure that has made this call, directly or through others, or of a task of the same
+    /// agent of a pipeline. Use that closure's transaction instead of a second one, or an
+    /// asynchronous closure, which does not keep the agent. The transaction is still active.
+    SelfWait {
+        /// The lock, and transactions that held it.
+        conflict: Option<Arc<LockConflict>>,
+    },
     /// A lock wait was cancelled by the code that had started it. The engine's own calls never
     /// return this error.
     Cancelled,
@@ -374,6 +383,16 @@ impl fmt::Display for Error {
             ),
             WouldBlock { conflict } => {
                 write!(f, "the lock is held and the caller asked not to wait")?;
+                conflict.iter().try_for_each(|conflict| write!(f, ": {conflict}"))
+            }
+            SelfWait { conflict } => {
+                write!(
+                    f,
+                    "the wait for the lock would never end, because the transaction in the way \
+                     cannot go on before this call returns (its closure has made this call, or is \
+                     a task of the same agent of a pipeline): use that transaction, or an \
+                     asynchronous closure"
+                )?;
                 conflict.iter().try_for_each(|conflict| write!(f, ": {conflict}"))
             }
             Cancelled => write!(f, "the wait was cancelled"),

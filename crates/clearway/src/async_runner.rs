@@ -17,12 +17,12 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     sync::Arc,
-    task::Poll,
+    task::{Context, Poll},
 };
 
 use clearway_base::{Error, Result};
 use clearway_sync::step;
-use clearway_txn::{Kind, RetryContext};
+use clearway_txn::{Closure, Kind, RetryContext, SuspendedTask};
 
 use crate::{
     LentTransaction, Pending,
@@ -42,10 +42,10 @@ where
     B: FnMut(LentTransaction) -> F,
     F: Future<Output = Result<T>>,
 {
-    let mut attempts = Attempts::new(database, name)?;
+    let mut attempts = Attempts::new(database, name, false)?;
     loop {
         let result = match attempts.begin().await {
-            Ok(lent) => guarded(|| body(lent)).await,
+            Ok(lent) => guarded(lent.tx.inner.closure(), || body(lent)).await,
             Err(error) => Ok(Err(error)),
         };
         if let Some(ended) = attempts.end(result).await {
@@ -63,10 +63,10 @@ pub(crate) async fn run_lending<T, B>(
 where
     B: AsyncFnMut(LentTransaction) -> Result<T>,
 {
-    let mut attempts = Attempts::new(database, name)?;
+    let mut attempts = Attempts::new(database, name, true)?;
     loop {
         let result = match attempts.begin().await {
-            Ok(lent) => guarded(|| body(lent)).await,
+            Ok(lent) => guarded(lent.tx.inner.closure(), || body(lent)).await,
             Err(error) => Ok(Err(error)),
         };
         if let Some(ended) = attempts.end(result).await {
@@ -77,16 +77,23 @@ where
 
 /// Calls a closure and polls its future. Returns its result, or the error of its panic
 /// (ASYNC-RUNNER-1).
-async fn guarded<T, F>(call: impl FnOnce() -> F) -> Result<Result<T>>
+async fn guarded<T, F>(closure: Closure, call: impl FnOnce() -> F) -> Result<Result<T>>
 where
     F: Future<Output = Result<T>>,
 {
-    let future = match catch_unwind(AssertUnwindSafe(call)) {
+    let future = match catch_unwind(AssertUnwindSafe(|| {
+        let _running = closure.run();
+        call()
+    })) {
         Ok(future) => future,
         Err(panic) => return Err(panicked(&*panic)),
     };
     let mut future = pin!(future);
-    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+    let mut poll = |cx: &mut Context<'_>| {
+        let _running = closure.run();
+        future.as_mut().poll(cx)
+    };
+    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| poll(cx))) {
         Ok(polled) => polled.map(Ok),
         Err(panic) => Poll::Ready(Err(panicked(&*panic))),
     })
@@ -100,13 +107,19 @@ struct Attempts<'d> {
     attempt: u32,
     context: Option<RetryContext>,
     lender: Arc<Lender>,
+    /// True if an agent of a pipeline runs the closure: the transaction then cannot go on while the
+    /// agent's thread blocks.
+    is_of_agent: bool,
+    /// The transaction as one of the agent's.
+    task: Option<SuspendedTask>,
 }
 
 impl<'d> Attempts<'d> {
-    fn new(database: &'d Inner, name: &'static str) -> Result<Attempts<'d>> {
+    fn new(database: &'d Inner, name: &'static str, is_of_agent: bool) -> Result<Attempts<'d>> {
         database.check_process()?;
-        let kind = database.statistics.kind(name);
-        Ok(Attempts { database, kind, attempt: 0, context: None, lender: Arc::default() })
+        let (kind, lender) = (database.statistics.kind(name), Arc::default());
+        let (attempt, context, task) = (0, None, None);
+        Ok(Attempts { database, kind, attempt, context, lender, is_of_agent, task })
     }
 
     /// Begins an attempt, and returns its transaction for the closure.
@@ -119,6 +132,7 @@ impl<'d> Attempts<'d> {
             self.database.engine.sleep_as_task(pause_before(self.attempt)).await;
         }
         let transaction = AsyncTransaction::begin(self.database, self.kind);
+        self.task = self.is_of_agent.then(|| transaction.tx.inner.closure().run_as_task());
         let mut lent = self.lender.lend(transaction);
         if let Some(context) = self.context.take() {
             let resume = lent.tx.inner.resume_as_task(&context);
@@ -130,6 +144,8 @@ impl<'d> Attempts<'d> {
     /// Ends an attempt: commits or rolls back after the closure has returned, or panicked. Returns
     /// `None` if the closure is to be run again.
     async fn end<T>(&mut self, result: Result<Result<T>>) -> Option<Result<Pending<T>>> {
+        // From here on the transaction ends without the agent, or at once.
+        self.task = None;
         // The future of the closure is gone, and the transaction has come back, unless the closure
         // has kept it.
         let Some(AsyncTransaction { mut tx }) = self.lender.take_back() else {

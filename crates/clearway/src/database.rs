@@ -10,7 +10,7 @@ use std::{
 use clearway_base::{Error, Result};
 use clearway_disk::{Disk, OsDisk};
 use clearway_sync::plain::{AtomicU64, Ordering};
-use clearway_txn::{Engine, Kind, LockWaits, RecoveryReport, VerifyReport};
+use clearway_txn::{CurrentWait, Engine, Kind, LockWaits, RecoveryReport, VerifyReport};
 
 use crate::{
     AsyncTransaction, LentTransaction, Options, Pending, Pipeline, PipelineOptions, Stats, Table,
@@ -184,6 +184,10 @@ impl Database {
     /// may reveal what the closure has read ("the key is there"), and that may come from a commit
     /// that is not durable yet. Therefore, in the default commit mode, every result is returned
     /// only when everything that any attempt has read is durable.
+    ///
+    /// `body` should use the transaction that it is given. A second transaction that it begins, or
+    /// runs with another call of this method, is independent of the first: if it needs a lock that
+    /// the first holds, it fails with [`Error::SelfWait`].
     ///
     /// `name` groups transactions for statistics; use one name for each kind of transaction.
     ///
@@ -410,6 +414,44 @@ impl Database {
     /// ```
     pub fn lock_waits(&self) -> LockWaits {
         self.inner.engine.lock_waits()
+    }
+
+    /// Returns the lock waits that go on at this moment, the longest first: for each, the waiting
+    /// transaction, the lock, the mode, the time since the wait began, and the transactions that
+    /// are in the way, with their ages as far as these are known. Waits of threads and of tasks are
+    /// listed alike, for keys as well as for whole tables and the database.
+    ///
+    /// The database goes on meanwhile, so the list is not a snapshot of one moment: each of its
+    /// waits went on while it was described, but some may have ended by the time that the call
+    /// returns, and others may have begun. A transaction that is in the way held its lock, or stood
+    /// in the queue, at some time during the call. Only transactions that wait publish anything;
+    /// the work is done by this call, which takes some microseconds for each wait.
+    ///
+    /// ```
+    /// use std::{thread, time::Duration};
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let stock = db.table("stock")?;
+    /// let mut buyer = db.begin_as("buy");
+    /// buyer.put(&stock, b"bolt", b"6")?;
+    /// thread::scope(|scope| {
+    ///     let clerk = scope.spawn(|| db.transact("count", |tx| tx.get(&stock, b"bolt")));
+    ///     let waits = loop {
+    ///         match db.waits() {
+    ///             none if none.is_empty() => thread::sleep(Duration::from_millis(1)),
+    ///             some => break some,
+    ///         }
+    ///     };
+    ///     assert_eq!((waits[0].txn.kind, waits[0].wanted), ("count", "SN"));
+    ///     assert_eq!(waits[0].lock.to_string(), "key \"bolt\" of table \"stock\"");
+    ///     assert_eq!((waits[0].blockers[0].txn.kind, waits[0].blockers[0].mode), ("buy", "XN"));
+    ///     buyer.commit()?;
+    ///     clerk.join().unwrap()
+    /// })?;
+    /// assert!(db.waits().is_empty());
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    pub fn waits(&self) -> Vec<CurrentWait> {
+        self.inner.engine.waits()
     }
 
     /// Returns, for each type of transaction, how long transactions held their locks and how long

@@ -121,6 +121,14 @@
 //! The error names each member, the lock it held and the lock it waited for; see [finding hot
 //! rows](#finding-hot-rows).
 //!
+//! A thread that waits for itself is another matter: a closure that runs a second transaction,
+//! which needs a lock of the first. Such a call fails at once with [`Error::SelfWait`]. So does a
+//! closure on an agent of a [`Pipeline`] that needs a lock of an asynchronous closure of the same
+//! agent. Nothing is known of transactions that are begun with [`begin`](Database::begin) and
+//! merely open: a wait for one of them ends with the transaction, or at the limit. The holders of a
+//! lock on a whole table are known only if they have locked the whole table themselves, so a
+//! closure that uses a table and then has another transaction lock the whole of it waits as well.
+//!
 //! # Not waiting
 //! A single call can have a different wait limit:
 //! [`get_for_update_with`](Transaction::get_for_update_with) and [`waiting`](Transaction::waiting)
@@ -140,11 +148,21 @@
 //! and transactions that hold the lock. (The key is named for diagnosis only: it may not be
 //! committed yet.)
 //!
+//! [`Database::waits`] lists the waits that go on at this moment: who waits for which lock, since
+//! when, and which transactions are in the way. It is the call for a database that seems to stand
+//! still.
+//!
 //! # Where the time goes
 //! [`Database::timings`], also a part of [`Database::stats`], has three histograms for each type of
 //! transaction: how long it held its locks, how long its result then waited for the log, and the
 //! sum of both. Without early release, locks would be held for the sum. One transaction in 16 is
 //! timed (see [`Options::time_one_in`]).
+//!
+//! A lock is handed over: it counts as held from its grant on, also while the task that waits for
+//! it was not polled yet. [`WaitCounts::grant_to_poll`], by table and type, has the time from the
+//! grant to the poll; if it is long, the executor is late, and all who wait for the lock with it.
+//! [`TypeStats::long_steps`] counts the times that a closure, or one poll of an asynchronous one,
+//! kept an agent of a [`Pipeline`] for longer than 10 ms.
 //!
 //! # Limits
 //! | | |
@@ -229,8 +247,8 @@ pub use clearway_log::LogStats;
 pub use clearway_pool::{PoolStats, ReadQueueKind};
 pub use clearway_tree::{Direction, LevelReport, TreeReport};
 pub use clearway_txn::{
-    Creation, DeadlockReport, EngineStats, HotKey, LockWaits, RecoveryReport, Savepoint,
-    TableReport, VerifyReport, WaitCounts, WaitsOf,
+    BlockingTransaction, Creation, CurrentWait, DeadlockReport, EngineStats, GrantToPoll, HotKey,
+    LockWaits, RecoveryReport, Savepoint, TableReport, VerifyReport, WaitCounts, WaitsOf,
 };
 pub use database::Database;
 pub use options::{CommitMode, LockWait, Options};

@@ -184,8 +184,10 @@ struct PipelineShared {
 ///
 /// An agent whose transaction waits for a lock delivers no results meanwhile, and if all agents
 /// wait, no transaction is run. Therefore a closure must not wait for another result of the same
-/// pipeline. Nor must the owner of an [interactive transaction](Database::begin) wait for one while
-/// the transaction holds locks that closures need.
+/// pipeline. A closure that needs a lock which an asynchronous closure of the same agent holds
+/// fails with [`Error::SelfWait`]: that one could not go on before. Nor must the owner of an
+/// [interactive transaction](Database::begin) wait for one while the transaction holds locks that
+/// closures need.
 pub struct Pipeline {
     shared: Arc<PipelineShared>,
     agents: Mutex<Vec<thread::JoinHandle<()>>>,

@@ -80,7 +80,10 @@ fn run_once<T>(
     }
     // A closure that panics may leave its captures half changed; its caller gets the error and must
     // deal with that. The transaction itself is used for nothing but its rollback afterwards.
-    match catch_unwind(AssertUnwindSafe(|| body(&mut tx))) {
+    let running = tx.inner.closure().run();
+    let returned = catch_unwind(AssertUnwindSafe(|| body(&mut tx)));
+    drop(running);
+    match returned {
         Ok(result) => commit_or_roll_back(tx, last, result),
         Err(panic) => ended(tx.fail(Count::Panic, panicked(&*panic))),
     }

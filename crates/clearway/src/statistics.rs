@@ -68,6 +68,11 @@ pub struct TypeStats {
     pub retries: u64,
     /// Transactions whose closure panicked.
     pub panics: u64,
+    /// Number of times that a closure, or one poll of an asynchronous closure, kept an agent of a
+    /// [`Pipeline`](crate::Pipeline) for longer than 10 ms, in which the agent ran and delivered
+    /// nothing else. A closure's time includes its waits, for locks and pages, and all its
+    /// attempts.
+    pub long_steps: u64,
 }
 
 /// An event of a transaction.
@@ -93,6 +98,8 @@ pub(crate) struct Shard {
     countdown: CachePadded<Countdown>,
     /// By type number (STATISTICS-1).
     counters: CachePadded<[TypeCounters; KINDS_MAX]>,
+    /// Apart from the others, since they are counted rarely.
+    long_steps: [Counter; KINDS_MAX],
 }
 
 impl Shard {
@@ -220,7 +227,8 @@ impl Statistics {
             let timings = Arc::clone(&timings);
             let countdown = CachePadded::new(Countdown::new(time_one_in));
             let (log, process) = (Arc::clone(log), Process::current());
-            Arc::new(Shard { log, process, mode, timings, countdown, counters })
+            let long_steps = std::array::from_fn(|_| Counter::default());
+            Arc::new(Shard { log, process, mode, timings, countdown, counters, long_steps })
         };
         Statistics { database, shards: Sharded::new(shard), kinds: Arc::clone(kinds) }
     }
@@ -247,6 +255,12 @@ impl Statistics {
         })
     }
 
+    /// Counts a long step of an agent, in a transaction of type `name`.
+    #[cold]
+    pub(crate) fn count_long_step(&self, name: &'static str) {
+        self.shards.mine().long_steps[self.kind(name).index()].add(1);
+    }
+
     /// Returns the times of each type, by name.
     pub(crate) fn timings(&self) -> Vec<TypeTimings> {
         self.shards.mine().timings.types(&self.kinds)
@@ -267,8 +281,9 @@ impl Statistics {
                 rollbacks: sum(number, Count::Rollback),
                 retries: sum(number, Count::Retry),
                 panics: sum(number, Count::Panic),
+                long_steps: self.shards.iter().map(|shard| shard.long_steps[number].get()).sum(),
             })
-            .filter(|t| t.commits + t.rollbacks + t.retries + t.panics > 0)
+            .filter(|t| t.commits + t.rollbacks + t.retries + t.panics + t.long_steps > 0)
             .collect();
         types.sort_by(|a, b| a.name.cmp(&b.name));
         types

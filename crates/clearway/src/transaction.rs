@@ -130,6 +130,8 @@ impl Transaction {
     /// The errors of every operation on a table:
     /// - [`Error::Deadlock`]: the transaction was the victim of a deadlock and is rolled back;
     /// - [`Error::LockTimeout`] and [`Error::WouldBlock`], if it waits for locks with a limit;
+    /// - [`Error::SelfWait`] if a closure that runs further up on this thread's stack holds the
+    ///   lock, or an asynchronous closure of this agent of a pipeline;
     /// - [`Error::UnknownTable`] if the table was dropped, or belongs to another database;
     /// - [`Error::KeyTooLarge`];
     /// - [`Error::TransactionEnded`] after a deadlock, [`Error::TooManyTransactions`] if the

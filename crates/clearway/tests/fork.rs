@@ -204,6 +204,7 @@ fn refuses_a_database(database: &Database, table: &Table) -> Result<(), String> 
     holds("there is nothing to report", database.stats().types.is_empty())?;
     holds("no table is listed", database.tables().is_empty())?;
     let _ = (database.lock_waits(), database.timings(), database.type_stats());
+    assert!(database.waits().is_empty());
     let _ = (database.recovery(), table.name(), format!("{database:?}"));
     refused("close", database.close())
 }

@@ -112,6 +112,11 @@ fn waits_json(waits: &WaitsOf) -> Value {
         "wait_us_p50": counts.quantile_us(0.5),
         "wait_us_p99": counts.quantile_us(0.99),
         "wait_us_max": counts.wait_us_max,
+        "grant_to_poll": {
+            "count": counts.grant_to_poll.count,
+            "us": counts.grant_to_poll.us,
+            "us_max": counts.grant_to_poll.us_max,
+        },
     })
 }
 

@@ -45,7 +45,7 @@ pub struct CycleMember {
 }
 
 /// Returns the name of an intent mode that is coded as a range mode ([`RangeMode::of_intent`]).
-fn intent_name(mode: RangeMode) -> &'static str {
+pub(crate) fn intent_name(mode: RangeMode) -> &'static str {
     let is_it = |intent: &&IntentMode| RangeMode::of_intent(**intent) == mode;
     IntentMode::ALL.iter().find(is_it).map_or(NOTHING, |intent| intent.name())
 }
@@ -56,7 +56,7 @@ const NOTHING: &str = RangeMode::NN.name();
 impl LockTable {
     /// Returns the entry of the resource that has this name in the lock table, if intent locks are
     /// stored there. Scans all entries: for diagnosis.
-    fn entry_named(&self, id: LockId) -> Option<u32> {
+    pub(crate) fn entry_named(&self, id: LockId) -> Option<u32> {
         let store = self.shared.store.as_ref()?;
         (0..self.resource_count()).find(|&entry| store.name(entry) == id)
     }

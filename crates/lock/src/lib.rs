@@ -18,6 +18,7 @@
 //! | `deadlock` | finding deadlocks |
 //! | `victims` | victim selection and protection from starvation |
 //! | `cycle` | diagnosis of deadlocks and lock holders |
+//! | `current` | diagnosis of the waits that go on |
 //! | [`parts`] | the interface for variants of the above |
 //!
 //! ```
@@ -40,6 +41,7 @@
 //! # Ok::<(), clearway_base::Error>(())
 //! ```
 
+mod current;
 mod cycle;
 mod deadlock;
 mod entries;
@@ -56,11 +58,12 @@ mod table;
 mod victims;
 mod wait;
 
+pub use current::{BlockingOwner, InTheWay, OngoingWait};
 pub use cycle::{Awaited, CycleMember};
 pub use identity::{LockId, ResourceId};
 pub use intent::{AbsoluteMode, IntentMode};
 pub use mode::{Part, RangeMode};
-pub use owner::LockOwner;
+pub use owner::{LockOwner, WaitLength};
 pub use parts::LockParts;
 pub use registry::LockStats;
 pub use table::{LockOptions, LockTable, Outcome, WaitLimit};

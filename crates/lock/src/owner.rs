@@ -58,6 +58,15 @@ pub(crate) enum Request {
     },
 }
 
+/// The length of a wait that has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WaitLength {
+    /// The time from its beginning to its end.
+    pub waited: Duration,
+    /// If a polled wait was granted: the part of `waited` from the grant to the poll that found it.
+    pub grant_to_poll: Option<Duration>,
+}
+
 /// The locks of one transaction at a time.
 ///
 /// Dropping an owner withdraws its request and releases its locks without a commit.
@@ -80,12 +89,14 @@ pub struct LockOwner {
     pub(crate) priority: RetryPriority,
     /// The number of transactions that its pipeline has completed.
     pub(crate) pipeline: u64,
+    /// The owners for which this one must not block (LOCK-WAIT-6).
+    pub(crate) suspended: Vec<u32>,
     /// Slots to wake after a release; empty between calls.
     pub(crate) granted: Vec<u32>,
     /// The working memory of detectors; empty until the first wait.
     pub(crate) graph: Graph,
     /// The length of the last wait, until it is taken.
-    pub(crate) last_wait: Option<Duration>,
+    pub(crate) last_wait: Option<WaitLength>,
     /// The cycle of which this owner was the victim, until it is taken.
     pub(crate) cycle: Vec<CycleMember>,
 }
@@ -115,6 +126,7 @@ impl LockOwner {
             checked: false,
             priority: RetryPriority::default(),
             pipeline: 0,
+            suspended: Vec::new(),
             granted: Vec::new(),
             graph: Graph::default(),
             last_wait: None,
@@ -131,7 +143,7 @@ impl LockOwner {
 
     /// Takes the length of the last wait, granted or not; returns `None` if there was none since
     /// the last call.
-    pub fn take_wait(&mut self) -> Option<Duration> {
+    pub fn take_wait(&mut self) -> Option<WaitLength> {
         self.last_wait.take()
     }
 
@@ -182,6 +194,13 @@ impl LockOwner {
     /// it is set again.
     pub fn set_pipeline(&mut self, completed: u64) {
         self.pipeline = completed;
+    }
+
+    /// Names the owners, by their [numbers](LockOwner::number), that do nothing as long as the
+    /// calling thread blocks: a blocking wait for one of them fails at once with
+    /// [`Error::SelfWait`](clearway_base::Error::SelfWait). The list stays until it is set again.
+    pub fn set_suspended(&mut self, owners: Vec<u32>) {
+        self.suspended = owners;
     }
 
     /// Begins a new transaction: gives it an age, if ages must be known before any wait.

@@ -258,6 +258,67 @@ impl Entries {
         }
     }
 
+    /// Passes to `see` each entry that a waiting owner waits for directly, the holders first, with
+    /// true if its granted mode is in the way, and false if only what it waits for is. Stops when
+    /// `see` returns false. Does nothing if the owner does not wait here.
+    pub(crate) fn in_the_way(
+        &self,
+        id: LockId,
+        owner: u32,
+        mut see: impl FnMut(&LockEntry, bool) -> bool,
+    ) {
+        let Some(at) = self.position_from_back(id, owner) else { return };
+        let waiter = *self.get(at);
+        let is_newcomer = !waiter.is_holder();
+        if !waiter.is_waiting() {
+            return;
+        }
+        for (place, entry) in self.iter().enumerate() {
+            if is_newcomer && place == at {
+                return; // LOCK-QUEUE-3: no newcomer waits for one behind it.
+            }
+            if entry.id != id || entry.owner == owner {
+                continue;
+            }
+            if !is_newcomer && !entry.is_holder() {
+                return; // LOCK-QUEUE-2
+            }
+            let holds = !entry.granted.compatible(waiter.wanted);
+            let is_ahead = is_newcomer && !entry.wanted.compatible(waiter.wanted);
+            if (holds || is_ahead) && !see(entry, holds) {
+                return;
+            }
+        }
+    }
+
+    /// Returns true if a waiting owner cannot be granted its request before one of the owners that
+    /// `is_one` selects has released a lock here, or was granted one: a holder, or a newcomer
+    /// ahead, for which it waits directly or through other newcomers.
+    pub(crate) fn is_behind(&self, id: LockId, owner: u32, is_one: impl Fn(u32) -> bool) -> bool {
+        let Some(at) = self.position_from_back(id, owner) else { return false };
+        let waiter = *self.get(at);
+        let mut others = self.holders(id).filter(|entry| entry.owner != owner);
+        if !waiter.is_waiting() {
+            return false;
+        }
+        if waiter.is_holder() {
+            // LOCK-QUEUE-2.
+            return others.any(|e| is_one(e.owner) && !e.granted.compatible(waiter.wanted));
+        }
+        // As in `blockers`.
+        let mut needed = waiter.wanted;
+        for ahead in (0..at).rev().map(|at| self.get(at)) {
+            let is_newcomer = ahead.id == id && !ahead.is_holder();
+            if is_newcomer && !ahead.wanted.compatible(needed) {
+                if is_one(ahead.owner) {
+                    return true;
+                }
+                needed = needed.supremum(ahead.wanted);
+            }
+        }
+        others.any(|entry| is_one(entry.owner) && !entry.wanted.compatible(needed))
+    }
+
     /// Appends to `out` the holders that a waiting owner waits for, directly or through newcomers
     /// of this queue. Returns false if the owner does not wait here.
     ///

@@ -17,6 +17,9 @@
 //!   blocking (`blocking_wait`) only once its thread blocks in it.
 //! - LOCK-REGISTRY-7. `rests` is written only by the slot's owner, and is only a hint: an owner
 //!   that never reports that it rests counts as one with a transaction.
+//! - LOCK-REGISTRY-8. The time of a grant is recorded for polled waits only, by the granting
+//!   thread, after the grant and before the wake-up. It carries the number of the wait, so an owner
+//!   that has noticed the grant before takes no other wait's time for its own.
 //!
 //! ```text
 //!            publish_wait                 grant
@@ -30,7 +33,11 @@
 //! pairs with the `Acquire` in `is_granted`: the granted owner sees what the granting thread wrote
 //! before, in particular the raised tag.
 
-use std::{sync::OnceLock, task::Waker, time::Duration};
+use std::{
+    sync::OnceLock,
+    task::Waker,
+    time::{Duration, Instant},
+};
 
 use clearway_sync::{
     CachePadded, Counter, Mutex, SpinLatch,
@@ -69,6 +76,9 @@ const ON_RANGE: u64 = 1;
 const ON_INTENT: u64 = 2;
 const GRANTED: u64 = 3;
 const PHASE: u64 = 3;
+/// The bits of a recorded grant that are its time; those above are the wait's number, modulo 2¹⁶.
+const GRANT_TIME_BITS: u32 = 48;
+const GRANT_TIME: u64 = (1 << GRANT_TIME_BITS) - 1;
 
 impl WaitState {
     pub(crate) fn is_waiting(self) -> bool {
@@ -90,6 +100,9 @@ pub(crate) struct OwnerSlot {
     /// The state of the wait in which another owner has marked this one as a cycle's victim; 0 for
     /// none.
     victim_wait: AtomicU64,
+    /// The time of the last recorded grant (LOCK-REGISTRY-8), in microseconds since the registry
+    /// was created.
+    granted_at: AtomicU64,
     /// True if the owner has reported that no transaction runs in this slot (LOCK-REGISTRY-7).
     rests: AtomicBool,
     pub(crate) priority: PublishedPriority,
@@ -184,11 +197,35 @@ impl OwnerSlot {
         self.blocking_wait.store(true, Ordering::Relaxed);
     }
 
+    /// Returns true if the owner was granted a lock that it polls for.
+    pub(crate) fn is_polled_grant(&self) -> bool {
+        self.is_granted() && !self.blocking_wait.load(Ordering::Relaxed) // its own
+    }
+
     /// Returns true if the owner waits and repeats its deadlock check by itself.
     pub(crate) fn is_blocking_wait(&self) -> bool {
         // Relaxed: the load of `state` before it is SeqCst, so a polled wait that is published is
         // not taken for a blocking one that came earlier in the same slot.
         self.state().is_waiting() && self.blocking_wait.load(Ordering::Relaxed)
+    }
+
+    /// Records the time of the grant if the wait is a polled one and its owner has not picked up
+    /// the lock yet (LOCK-REGISTRY-8).
+    fn record_grant(&self, now_us: impl FnOnce() -> u64) {
+        // Relaxed throughout: a measurement. If the owner moves on meanwhile, the number is not
+        // that of its next wait.
+        let state = self.state.load(Ordering::Relaxed);
+        if state & PHASE == GRANTED && !self.blocking_wait.load(Ordering::Relaxed) {
+            let stamp = grant_number(state) | (now_us() & GRANT_TIME);
+            self.granted_at.store(stamp, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the recorded time of the grant of the present wait.
+    pub(crate) fn granted_us(&self) -> Option<u64> {
+        let stamp = self.granted_at.load(Ordering::Relaxed);
+        let state = self.state.load(Ordering::Relaxed); // The caller's own.
+        (stamp & !GRANT_TIME == grant_number(state)).then_some(stamp & GRANT_TIME)
     }
 
     /// Records whether the owner is between two transactions (LOCK-REGISTRY-7).
@@ -252,12 +289,19 @@ impl OwnerSlot {
     }
 }
 
+/// Returns the number of a wait where a recorded grant has it.
+fn grant_number(state: u64) -> u64 {
+    (state / (PHASE + 1)) << GRANT_TIME_BITS
+}
+
 type SlotChunk = Box<[CachePadded<OwnerSlot>]>;
 
 /// All slots.
 pub(crate) struct OwnerRegistry {
     chunks: Box<[OnceLock<SlotChunk>]>,
     free: Mutex<Vec<u32>>,
+    /// The time from which grants are counted.
+    created: Instant,
     /// Number of slots ever allocated: every slot number in use is below it.
     count: AtomicU32,
 }
@@ -267,6 +311,7 @@ impl OwnerRegistry {
         OwnerRegistry {
             chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
             free: Mutex::new(Vec::new()),
+            created: Instant::now(),
             count: AtomicU32::new(0),
         }
     }
@@ -321,12 +366,18 @@ impl OwnerRegistry {
         &chunk.expect("slots in use exist (LOCK-REGISTRY-1)")[slot as usize % CHUNK_SLOTS]
     }
 
+    /// Returns a time as recorded grants have it.
+    pub(crate) fn us_at(&self, time: Instant) -> u64 {
+        time.saturating_duration_since(self.created).as_micros() as u64 & GRANT_TIME
+    }
+
     /// Wakes the owners of these slots and empties the list. The caller holds no latch of the lock
     /// table. (It may hold a leaf's latch, if the tree releases a lock that it no longer needs.)
     pub(crate) fn wake(&self, granted: &mut Vec<u32>) {
-        for slot in granted.drain(..) {
+        for slot in granted.drain(..).map(|slot| self.slot(slot)) {
+            slot.record_grant(|| self.us_at(Instant::now()));
             // Comes after the grant: see `is_granted_or_wakes`.
-            if let Some(waker) = self.slot(slot).take_waker() {
+            if let Some(waker) = slot.take_waker() {
                 wake(waker);
             }
         }
@@ -502,6 +553,25 @@ mod tests {
         assert!(!registry.is_oversubscribed(0), "a slot that is given back has no transaction");
         registry.claim();
         assert!(registry.is_oversubscribed(0), "a slot that is claimed again counts");
+    }
+
+    #[test]
+    fn a_recorded_grant_belongs_to_one_wait() {
+        let slot = OwnerSlot::default();
+        slot.record_grant(|| unreachable!("no wait"));
+        slot.publish_wait(Target::Intent(7));
+        slot.record_grant(|| unreachable!("not granted"));
+        slot.grant();
+        assert_eq!(slot.granted_us(), None, "noticed before it is recorded");
+        slot.record_grant(|| 17);
+        assert_eq!(slot.granted_us(), Some(17));
+        slot.end_wait();
+        slot.publish_wait(Target::Intent(7));
+        assert_eq!(slot.granted_us(), None, "that of the wait before");
+        slot.mark_blocking_wait();
+        slot.grant();
+        slot.record_grant(|| unreachable!("a thread blocks"));
+        slot.end_wait();
     }
 
     #[test]

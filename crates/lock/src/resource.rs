@@ -215,6 +215,58 @@ impl IntentLocks {
         Some(needed)
     }
 
+    /// Returns what a waiting owner waits for directly: passes to `ahead` each waiting request that
+    /// goes before it and conflicts, and returns the mode that it wants and the number of other
+    /// owners that hold each mode in conflict with that. `None` if the owner does not wait here.
+    pub(crate) fn in_the_way(
+        &self,
+        owner: u32,
+        mut ahead: impl FnMut(u32, IntentMode),
+    ) -> Option<(IntentMode, [u32; 5])> {
+        let at = self.waiters.iter().position(|waiter| waiter.owner == owner)?;
+        let Waiter { held, wanted, .. } = self.waiters[at];
+        let mut counts = [0; 5];
+        for mode in IntentMode::ALL.into_iter().filter(|mode| !mode.compatible(wanted)) {
+            let own = u32::from(held == Some(mode));
+            counts[mode as usize] = self.granted[mode as usize].saturating_sub(own);
+        }
+        if held.is_none() {
+            // RESOURCE-3: upgrades, and requests that came before.
+            let before = self
+                .waiters
+                .iter()
+                .enumerate()
+                .filter(|(place, waiter)| waiter.held.is_some() || *place < at);
+            let others = before.filter(|(_, waiter)| !waiter.wanted.compatible(wanted));
+            others.for_each(|(_, waiter)| ahead(waiter.owner, waiter.wanted));
+        }
+        Some((wanted, counts))
+    }
+
+    /// Finds out whether a waiting owner cannot be granted its request before one of the owners
+    /// that `is_one` selects has released a lock here, or was granted one. Returns `None` if so,
+    /// and otherwise the modes that are in the way when one of them *holds* them.
+    pub(crate) fn ways_behind(&self, owner: u32, is_one: impl Fn(u32) -> bool) -> Option<ModeSet> {
+        let Some(at) = self.waiters.iter().position(|waiter| waiter.owner == owner) else {
+            return Some(ModeSet::default());
+        };
+        let mut needed = self.waiters[at].wanted.conflicts();
+        if self.waiters[at].held.is_some() {
+            return Some(needed);
+        }
+        for ahead in self.waiters[..at].iter().rev().filter(|waiter| waiter.held.is_none()) {
+            if needed.contains(ahead.wanted) {
+                if is_one(ahead.owner) {
+                    return None;
+                }
+                needed = needed.union(ahead.wanted.conflicts());
+            }
+        }
+        let mut upgrades = self.waiters.iter().filter(|waiter| waiter.held.is_some());
+        let is_behind = upgrades.any(|w| needed.contains(w.wanted) && is_one(w.owner));
+        (!is_behind).then_some(needed)
+    }
+
     /// Returns the mode that a waiting owner wants.
     pub(crate) fn wanted_by(&self, owner: u32) -> Option<IntentMode> {
         let waiter = self.waiters.iter().find(|waiter| waiter.owner == owner);

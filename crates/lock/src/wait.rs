@@ -13,6 +13,10 @@
 //! - LOCK-WAIT-5. Every waiter checks for a deadlock after it has published its wait, and again as
 //!   the method requires (see `deadlock`). Before it sleeps, a waiter stores its waker and checks
 //!   afterwards, so that no notification is lost.
+//! - LOCK-WAIT-6. A blocking waiter does not wait for an owner that its user has named as suspended
+//!   ([`LockOwner::set_suspended`]): such an owner does nothing before the wait ends. This is
+//!   checked once, when the request is in its queue: from then on no suspended owner requests
+//!   anything, so none comes to stand before it.
 //!
 //! ```text
 //!   acquire ─▶ start ──granted──────────────────────────────────────▶ lock held
@@ -64,7 +68,7 @@ use crate::{
     identity::LockId,
     intent::HeldIntent,
     mode::RangeMode,
-    owner::{LockOwner, PendingRequest, Request},
+    owner::{LockOwner, PendingRequest, Request, WaitLength},
     parts::Holder,
     queue::{Purpose, RequestResult},
     registry::{OwnerSlot, Target},
@@ -93,6 +97,7 @@ impl LockTable {
     /// - [`Error::Deadlock`]: waiting would never end, and this owner was chosen as the victim.
     /// - [`Error::LockTimeout`]: not granted within the limit.
     /// - [`Error::WouldBlock`]: not granted at once, for [`WaitLimit::NoWait`].
+    /// - [`Error::SelfWait`]: a suspended owner is in the way ([`LockOwner::set_suspended`]).
     ///
     /// After an error no request is queued, and locks held before are still held.
     pub fn acquire(
@@ -218,6 +223,9 @@ impl LockTable {
     pub(crate) fn block(&self, owner: &mut LockOwner, limit: WaitLimit) -> Result<()> {
         let limit = self.time_limit(limit);
         self.slot(owner).mark_blocking_wait();
+        if !owner.suspended.is_empty() {
+            self.check_self_wait(owner)?;
+        }
         let deadline = Deadline::new(owner, limit);
         match self.spin_a_while(owner, deadline)? {
             Spun::Granted => {}
@@ -225,6 +233,40 @@ impl LockTable {
         }
         self.pick_up(owner);
         Ok(())
+    }
+
+    /// Fails if the owner waits for a suspended one (LOCK-WAIT-6). A deadlock is reported as such.
+    #[cold]
+    fn check_self_wait(&self, owner: &mut LockOwner) -> Result<()> {
+        if self.check_deadlock(owner, true) {
+            return Err(Error::Deadlock { txn: owner.txn, cycle: None });
+        }
+        if self.is_behind_suspended(owner) && self.withdraw(owner, false) == Withdrawal::Done {
+            return Err(Error::SelfWait { conflict: None });
+        }
+        Ok(())
+    }
+
+    /// Returns true if a suspended owner is in the way of this one. Of those that hold an intent
+    /// lock, only the ones that wait are known.
+    fn is_behind_suspended(&self, owner: &LockOwner) -> bool {
+        let slot = self.slot(owner);
+        let is_one = |other| owner.suspended.contains(&other);
+        match slot.target(slot.state()) {
+            Some(Target::Range(id)) => {
+                self.bucket(id).entries.lock().is_behind(id, owner.slot, is_one)
+            }
+            Some(Target::Intent(entry)) => {
+                let found = self.resource(entry).locks.lock().ways_behind(owner.slot, is_one);
+                let Some(modes) = found else { return true };
+                owner.suspended.iter().any(|&other| {
+                    let slot = self.shared.registry.slot(other);
+                    let held = || slot.intent_on(entry);
+                    slot.state().is_waiting() && held().is_some_and(|h| modes.contains(h.mode))
+                })
+            }
+            None => false, // It was granted.
+        }
     }
 
     /// Sleeps until granted (LOCK-WAIT-2) or, at the limit, withdraws. If `checked`, the waiter has
@@ -316,22 +358,30 @@ impl LockTable {
             }
         };
         owner.raise_tag(tag);
-        self.slot(owner).end_wait();
-        self.end_pending(owner);
+        let slot = self.slot(owner);
+        let granted_us = slot.is_polled_grant().then(|| slot.granted_us());
+        slot.end_wait();
+        self.end_pending(owner, granted_us);
     }
 
-    /// Clears the pending request and counts the wait.
-    fn end_pending(&self, owner: &mut LockOwner) {
+    /// Clears the pending request and counts the wait. `granted_us` is the recorded time of the
+    /// grant of a polled wait; `Some(None)` if it was noticed before it could be recorded.
+    fn end_pending(&self, owner: &mut LockOwner, granted_us: Option<Option<u64>>) {
         owner.checked = false;
         let Some(pending) = owner.pending.take() else { return };
         let counters = &self.slot(owner).counters;
-        let waited = pending.since.elapsed();
+        let now = Instant::now();
+        let waited = now.saturating_duration_since(pending.since);
+        let grant_to_poll = granted_us.map(|granted_us| {
+            let now = self.shared.registry.us_at(now);
+            Duration::from_micros(now.saturating_sub(granted_us.unwrap_or(now)))
+        });
         counters.wait_us.add(waited.as_micros() as u64);
         match pending.request {
             Request::Range { .. } => counters.waits.add(1),
             Request::Intent { .. } => counters.intent_waits.add(1),
         }
-        owner.last_wait = Some(waited);
+        owner.last_wait = Some(WaitLength { waited, grant_to_poll });
     }
 
     /// Removes the pending request from its queue (LOCK-WAIT-3), unless it was granted
@@ -376,7 +426,7 @@ impl LockTable {
     fn withdrawn(&self, owner: &mut LockOwner) -> Withdrawal {
         // Drop the waker, which may keep a task alive.
         self.slot(owner).take_waker();
-        self.end_pending(owner);
+        self.end_pending(owner, None);
         self.shared.registry.wake(&mut owner.granted);
         Withdrawal::Done
     }

@@ -44,6 +44,14 @@ pub use spin_latch::{SpinLatch, SpinLatchGuard};
 pub use trace::Trace;
 pub use waker::{ThreadWaker, block_on, wake};
 
+/// Variables of a thread; in a model, of the model's threads.
+#[cfg(loom)]
+pub use loom::thread_local;
+#[cfg(shuttle)]
+pub use shuttle::thread_local;
+#[cfg(not(any(loom, shuttle)))]
+pub use std::thread_local;
+
 #[cfg(loom)]
 pub use model::check;
 #[cfg(shuttle)]

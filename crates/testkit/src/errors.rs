@@ -43,7 +43,7 @@ impl Circumstances {
 }
 
 /// The errors that a call that waits for locks may return.
-const CONFLICTS: &[&str] = &["Deadlock", "LockTimeout", "WouldBlock"];
+const CONFLICTS: &[&str] = &["Deadlock", "LockTimeout", "WouldBlock", "SelfWait"];
 /// The errors that a call that takes space may return.
 const SPACE: &[&str] = &["LogFull", "DiskFull"];
 /// The errors of any call that a failing disk, or a cache that is too small, explains.

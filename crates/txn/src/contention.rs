@@ -2,42 +2,47 @@
 //!
 //! Invariants:
 //! - CONTENTION-1. Nothing here is touched by a transaction that has not waited for a lock.
-//! - CONTENTION-2. *What is awaited* is published before the wait begins, and stays until the
-//!   transaction has ended or waits again: the detector that finds a cycle can name what its
-//!   members wait for.
+//! - CONTENTION-2. *What is awaited* is published before the wait begins, with its mode and time,
+//!   and stays until the transaction has ended or waits again: the detector that finds a cycle can
+//!   name what its members wait for. The end of a wait is not published: the lock table knows which
+//!   owners wait at a moment, and a published wait of another owner is over.
 //! - CONTENTION-3. *What was waited for* is counted when the transaction has ended and its locks
 //!   are released, so that counting does not prolong the waits for a hot row; or, if that is
 //!   earlier, after every [`PASSED_MAX`] waits.
 //! - CONTENTION-4. Bounded: at most as many published waits as transactions that have waited and
 //!   run; in each shard [`PAIRS_MAX`] pairs of table and type (those that come later are counted
 //!   under neither) and [`HOT_KEYS`] keys; [`DEADLOCKS`] deadlocks. Some 300 KiB at most, beside
-//!   the published waits of about 100 bytes.
+//!   the published waits of about 200 bytes.
+//! - CONTENTION-5. A transaction that is granted a lock on a whole table or on the database
+//!   publishes it: the lock table counts the holders of such locks and does not know them.
 //!
 //! Latch order: these mutexes are leaves, and none is taken under a page latch or a latch of the
 //! lock table. (The transaction may hold locks, as it does whenever it publishes a wait.)
 //!
 //! | what | where | written |
 //! | --- | --- | --- |
-//! | published waits | `wait_registry`, by owner number | before each wait |
+//! | published waits, absolute locks | `wait_registry`, by owner number | before, at the grant |
 //! | counts by table and type, hot keys | `shards`, by thread | after the transaction |
 //! | deadlocks | `deadlocks` | by each victim |
 
 mod counts;
+mod current;
 mod diagnosis;
 mod sketch;
 
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::{Instant, SystemTime},
 };
 
 use clearway_base::{DeadlockCycle, KeyName, KeySample, TreeId};
-use clearway_lock::LockId;
+use clearway_lock::{IntentMode, LockId, WaitLength};
 use clearway_sync::{CachePadded, Mutex, Sharded};
 
-pub use counts::WaitCounts;
 pub(crate) use counts::WaitEnd;
+pub use counts::{GrantToPoll, WaitCounts};
+pub use current::{BlockingTransaction, CurrentWait};
 pub(crate) use diagnosis::WantedMode;
 use sketch::Sketch;
 
@@ -90,11 +95,29 @@ impl Wanted {
     }
 }
 
+/// A wait that a transaction has begun, and maybe ended (CONTENTION-2).
+#[derive(Clone, Copy, Debug)]
+struct PublishedWait {
+    wanted: Wanted,
+    mode: WantedMode,
+    since: Instant,
+    /// The beginning of the transaction's first wait.
+    first: Instant,
+}
+
+/// The facts that a transaction has published until it ends.
+#[derive(Clone, Debug, Default)]
+struct Published {
+    wait: Option<PublishedWait>,
+    /// CONTENTION-5.
+    absolute: Vec<(TreeId, IntentMode)>,
+}
+
 /// A wait that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PassedWait {
     pub(crate) wanted: Wanted,
-    pub(crate) took: Duration,
+    pub(crate) length: WaitLength,
     pub(crate) end: WaitEnd,
 }
 
@@ -159,9 +182,12 @@ struct ContentionShard {
     keys: Sketch,
 }
 
+/// A part of the wait registry, by owner number.
+type WaitShard = HashMap<u32, Published>;
+
 /// See the module.
 pub(crate) struct Contention {
-    wait_registry: [CachePadded<Mutex<HashMap<u32, Wanted>>>; SHARDS],
+    wait_registry: [CachePadded<Mutex<WaitShard>>; SHARDS],
     shards: Sharded<Mutex<ContentionShard>, SHARDS>,
     deadlocks: Mutex<VecDeque<DeadlockReport>>,
 }
@@ -178,35 +204,71 @@ impl Default for Contention {
 }
 
 impl Contention {
-    fn wait_shard(&self, owner: u32) -> &Mutex<HashMap<u32, Wanted>> {
+    fn wait_shard(&self, owner: u32) -> &Mutex<WaitShard> {
         &self.wait_registry[owner as usize % SHARDS]
     }
 
     /// Publishes what the owner is about to wait for (CONTENTION-2).
-    pub(crate) fn publish_wait(&self, owner: u32, wanted: Wanted) {
-        self.wait_shard(owner).lock().insert(owner, wanted);
+    pub(crate) fn publish_wait(&self, owner: u32, wanted: Wanted, mode: WantedMode) {
+        let since = Instant::now();
+        let mut shard = self.wait_shard(owner).lock();
+        let wait = &mut shard.entry(owner).or_default().wait;
+        let first = wait.map_or(since, |before| before.first);
+        *wait = Some(PublishedWait { wanted, mode, since, first });
     }
 
-    /// Withdraws the published wait of an owner whose transaction has ended.
+    /// Publishes that the owner holds an absolute lock (CONTENTION-5).
+    pub(crate) fn publish_absolute(&self, owner: u32, tree: TreeId, mode: IntentMode) {
+        let mut shard = self.wait_shard(owner).lock();
+        let absolute = &mut shard.entry(owner).or_default().absolute;
+        match absolute.iter_mut().find(|(known, _)| *known == tree) {
+            Some((_, held)) => *held = mode,
+            None => absolute.push((tree, mode)),
+        }
+    }
+
+    /// Returns the absolute locks of an owner's transaction.
+    fn absolute_locks(&self, owner: u32) -> Vec<(TreeId, IntentMode)> {
+        let shard = self.wait_shard(owner).lock();
+        shard.get(&owner).map_or(Vec::new(), |published| published.absolute.clone())
+    }
+
+    /// Withdraws what an owner has published whose transaction has ended.
     pub(crate) fn withdraw(&self, owner: u32) {
-        self.wait_shard(owner).lock().remove(&owner);
+        let published = self.wait_shard(owner).lock().remove(&owner);
+        drop(published); // Not under the mutex.
     }
 
-    /// Returns the owner's published wait.
+    /// Returns what the owner waits for, or has waited for last.
     fn published_wait(&self, owner: u32) -> Option<Wanted> {
-        self.wait_shard(owner).lock().get(&owner).copied()
+        self.wait_shard(owner).lock().get(&owner)?.wait.map(|wait| wait.wanted)
+    }
+
+    /// Returns everything that is published.
+    fn published(&self) -> WaitShard {
+        let mut all = WaitShard::new();
+        for shard in &self.wait_registry {
+            // Most of the memory is allocated before, not under the mutex.
+            let count = shard.lock().len();
+            all.reserve(count);
+            all.extend(shard.lock().iter().map(|(owner, published)| (*owner, published.clone())));
+        }
+        all
     }
 
     /// Counts waits of a transaction of type `kind` (CONTENTION-3).
     pub(crate) fn count(&self, kind: Kind, waits: &mut Vec<PassedWait>) {
         let mut shard = self.shards.mine().lock();
         for wait in waits.drain(..) {
-            let us = wait.took.as_micros() as u64;
+            let us = wait.length.waited.as_micros() as u64;
             let mut pair = (wait.wanted.tree(), kind);
             if shard.pairs.len() >= PAIRS_MAX && !shard.pairs.contains_key(&pair) {
                 pair = (TreeId(0), Kind::NONE);
             }
-            shard.pairs.entry(pair).or_default().count(us, wait.end);
+            let counts = shard.pairs.entry(pair).or_default();
+            counts.count(us, wait.end);
+            let polled = wait.length.grant_to_poll.into_iter();
+            polled.for_each(|time| counts.grant_to_poll.count(time.as_micros() as u64));
             if let Wanted::Key(id, name) = wait.wanted {
                 shard.keys.offer(id, name, us);
             }
@@ -223,12 +285,16 @@ impl Contention {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn wait(tree: u32, key: u64) -> PassedWait {
         let name = KeyName { tree: TreeId(tree), key: KeySample::of(&key.to_be_bytes()) };
         let wanted = Wanted::Key(LockId(key), name);
-        PassedWait { wanted, took: Duration::from_micros(3), end: WaitEnd::Granted }
+        let grant_to_poll = Some(Duration::from_micros(1));
+        let length = WaitLength { waited: Duration::from_micros(3), grant_to_poll };
+        PassedWait { wanted, length, end: WaitEnd::Granted }
     }
 
     #[test]
@@ -242,6 +308,8 @@ mod tests {
         assert_eq!(shard.pairs.values().map(|counts| counts.waits).sum::<u64>(), 2_000);
         let others = &shard.pairs[&(TreeId(0), Kind::NONE)];
         assert_eq!(others.waits, 2 * (1_000 - PAIRS_MAX as u64));
+        let polled = others.grant_to_poll;
+        assert_eq!((polled.count, polled.us, polled.us_max), (others.waits, others.waits, 1));
     }
 
     #[test]
@@ -260,14 +328,32 @@ mod tests {
     fn a_published_wait_is_replaced_and_withdrawn() {
         let contention = Contention::default();
         let (first, second) = (Wanted::Table(TreeId(5)), Wanted::Table(TreeId(6)));
-        contention.publish_wait(3, first);
-        contention.publish_wait(11, second);
-        contention.publish_wait(3, second);
+        let mode = WantedMode::Table(IntentMode::X);
+        contention.publish_wait(3, first, mode);
+        contention.publish_wait(11, second, mode);
+        let before = contention.published()[&3].wait.unwrap();
+        contention.publish_wait(3, second, mode);
         assert_eq!(contention.published_wait(3), Some(second));
+        let wait = contention.published()[&3].wait.unwrap();
+        assert!(wait.first == before.since && wait.since >= before.since);
         contention.withdraw(3);
         assert_eq!(
             (contention.published_wait(3), contention.published_wait(11)),
             (None, Some(second))
         );
+    }
+
+    #[test]
+    fn absolute_locks_are_published_beside_the_waits() {
+        let contention = Contention::default();
+        let [one, two] = [TreeId(5), TreeId(6)];
+        contention.publish_absolute(3, one, IntentMode::S);
+        contention.publish_wait(3, Wanted::Table(two), WantedMode::Table(IntentMode::X));
+        contention.publish_absolute(3, two, IntentMode::X);
+        contention.publish_absolute(3, one, IntentMode::SIX);
+        let absolute = contention.published()[&3].absolute.clone();
+        assert_eq!(absolute, [(one, IntentMode::SIX), (two, IntentMode::X)]);
+        contention.withdraw(3);
+        assert!(contention.published().is_empty());
     }
 }

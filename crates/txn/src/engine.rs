@@ -23,7 +23,7 @@ use crate::{
     backup,
     checkpoint::{self, Checkpoints, Cleaning},
     closing::{self, Directory, Opening},
-    contention::{Contention, LockWaits},
+    contention::{Contention, CurrentWait, LockWaits},
     core::{Core, WalGate},
     finish,
     kinds::{Kind, Kinds},
@@ -155,6 +155,14 @@ impl Engine {
             return LockWaits::default();
         }
         self.core.lock_waits()
+    }
+
+    /// The lock waits that go on at this moment, the longest first.
+    pub fn waits(&self) -> Vec<CurrentWait> {
+        if self.core.check_process().is_err() {
+            return Vec::new();
+        }
+        self.core.current_waits()
     }
 
     /// Creates a table. It is durable when this returns.

@@ -21,7 +21,8 @@
 //! | `transaction_state` | its locks, undo list and log space; the tree's `Environment` |
 //! | `transaction_table` | the running transactions, as other threads may see them |
 //! | `kinds` | types of transactions |
-//! | `contention` | counts of lock waits by table and type, hot keys, the last deadlocks |
+//! | `contention` | lock waits: counts, hot keys, the last deadlocks, the waits that go on |
+//! | `suspended` | the transactions of a thread that cannot go on while it blocks |
 //! | `finish` | commit and rollback |
 //! | `task` | transactions of tasks, which wait without keeping a thread |
 //! | `undo`, `space_reservation` | the undo list; the log space reservation |
@@ -61,6 +62,7 @@ mod undo;
 
 mod contention;
 mod core;
+mod suspended;
 mod transaction_state;
 
 mod finish;
@@ -82,12 +84,16 @@ mod recovery;
 mod upgrade;
 mod verify;
 
-pub use contention::{DeadlockReport, HotKey, LockWaits, WaitCounts, WaitsOf};
+pub use contention::{
+    BlockingTransaction, CurrentWait, DeadlockReport, GrantToPoll, HotKey, LockWaits, WaitCounts,
+    WaitsOf,
+};
 pub use engine::Engine;
 pub use finish::Committed;
 pub use kinds::{KINDS_MAX, Kind, Kinds};
 pub use options::{Creation, EngineOptions};
 pub use report::{EngineStats, Holdings, RecoveryReport, TableReport, VerifyReport};
+pub use suspended::{Closure, RunningClosure, SuspendedTask};
 pub use table::Table;
 pub use transaction::{Savepoint, TableCursor, Transaction};
 pub use transaction_state::RetryContext;

@@ -90,6 +90,12 @@ impl LogSpace {
         *self.checkpointer.lock() = thread;
     }
 
+    /// Returns how long ago the first record behind `first` was inserted, at least; `None` if that
+    /// is not known (see [`LogKeeper::Transaction`]).
+    pub(crate) fn age(&self, first: Lsn, now: Instant) -> Option<Duration> {
+        self.notes.lock().age(first, now)
+    }
+
     /// Notes that the log ends at `end` now.
     pub(crate) fn note_end(&self, end: Lsn, keeper: Option<Lsn>) {
         self.notes.lock().add(end, keeper, Instant::now());
@@ -143,7 +149,8 @@ impl Notes {
 
     /// How long ago the first record behind `first` was inserted, at least.
     fn age(&self, first: Lsn, now: Instant) -> Option<Duration> {
-        let (_, at) = self.ends.iter().find(|(lsn, _)| *lsn > first)?;
+        // The ends ascend.
+        let (_, at) = self.ends.get(self.ends.partition_point(|(lsn, _)| *lsn <= first))?;
         Some(now.saturating_duration_since(*at))
     }
 }
@@ -212,7 +219,7 @@ impl Core {
             return Some(Arc::new(LogKeeper::Backup));
         }
         let oldest = oldest?;
-        let age = self.log_space.notes.lock().age(oldest.first, Instant::now());
+        let age = self.log_space.age(oldest.first, Instant::now());
         let txn = TxnName { id: oldest.txn, kind: self.kinds.name(oldest.kind) };
         Some(Arc::new(LogKeeper::Transaction { txn, age, is_own: oldest.index == index }))
     }

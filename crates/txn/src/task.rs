@@ -361,6 +361,7 @@ impl Transaction {
             return finish::commit(state);
         }
         let blocking = state.core.task_work.blocking.clone();
+        state.entry().hand_over();
         let mut reply = blocking.call(move || {
             let _ = state.free_unlinked();
             finish::commit(state)
@@ -388,6 +389,7 @@ impl Transaction {
             return;
         }
         let blocking = state.core.task_work.blocking.clone();
+        state.entry().hand_over();
         blocking.run(move || drop(Away { state: Some(state) }));
     }
 }
@@ -398,6 +400,7 @@ async fn roll_back(state: Box<TransactionState>) -> Result<Lsn> {
         return finish::rollback(state);
     }
     let blocking = state.core.task_work.blocking.clone();
+    state.entry().hand_over();
     let mut reply = blocking.call(move || finish::rollback(state));
     poll_fn(|cx| reply.poll(cx)).await?
 }

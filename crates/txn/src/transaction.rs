@@ -9,6 +9,7 @@ use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
 
 use crate::{
     finish::{self, Committed},
+    suspended::Closure,
     table::Table,
     task::{ComingBack, intent_mode},
     transaction_state::{RetryContext, TransactionState},
@@ -104,6 +105,12 @@ impl Transaction {
     #[inline]
     pub(crate) fn check_process(&self) -> Result<()> {
         if self.process.is_current() { Ok(()) } else { Err(Error::Forked) }
+    }
+
+    /// Identifies the transaction for the time that its closure runs.
+    #[inline]
+    pub fn closure(&self) -> Closure {
+        Closure::new(self.opening, self.id)
     }
 
     /// The transaction's id.

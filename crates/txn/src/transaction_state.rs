@@ -108,8 +108,8 @@ pub(crate) struct TransactionState {
     /// that.
     undoing: bool,
     pub(crate) limit: WaitLimit,
-    /// Whether the transaction has published a wait for a lock.
-    has_published_wait: bool,
+    /// Whether the transaction has published a wait for a lock, or an absolute lock.
+    has_published: bool,
     /// The lock and mode that were denied to this transaction when it became a deadlock's victim.
     refused: Option<(LockId, RangeMode)>,
     /// The waits of this transaction that have not been counted yet.
@@ -220,7 +220,7 @@ impl TransactionState {
             wrote: false,
             undoing: false,
             limit: WaitLimit::Default,
-            has_published_wait: false,
+            has_published: false,
             refused: None,
             passed_waits: Vec::new(),
             tables: Vec::new(),
@@ -274,7 +274,7 @@ impl TransactionState {
         self.recovering = false;
         self.freeing = None;
         self.limit = WaitLimit::Default;
-        if self.has_published_wait {
+        if self.has_published {
             self.end_waits();
         }
         self.savepoints.clear();
@@ -388,7 +388,9 @@ impl TransactionState {
             self.tables.len() - 1
         });
         let database = self.database.filter(|_| tree != TreeId::CATALOGUE);
-        self.tables[at].hold(mode, database);
+        if self.tables[at].hold(mode, database) {
+            self.publish_absolute(tree, self.tables[at].intent);
+        }
         Ok(Ok(at))
     }
 
@@ -422,8 +424,9 @@ impl TransactionState {
     /// Records in all tables that the transaction holds another lock on the database.
     fn cover_tables(&mut self) {
         let database = self.database;
+        self.publish_absolute(Wanted::DATABASE.tree(), database);
         for used in self.tables.iter_mut().filter(|used| used.tree != TreeId::CATALOGUE) {
-            used.intent.into_iter().for_each(|mode| used.hold(mode, database));
+            used.intent.into_iter().for_each(|mode| _ = used.hold(mode, database));
         }
     }
 

@@ -43,12 +43,12 @@
 //! list steals from the others before the transaction table grows, so programs that begin and end
 //! transactions on different threads do not pile slots up.
 
-use std::sync::OnceLock;
+use std::{collections::HashMap, sync::OnceLock};
 
 use clearway_base::{Epoch, Error, Lsn, Result, TxnId};
 use clearway_sync::{
     Backoff, CachePadded, Counter, SpinLatch,
-    atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering},
     invariant, thread_number,
 };
 
@@ -95,6 +95,9 @@ pub(crate) struct TransactionEntry {
     /// True if no transaction runs here any more and the next opening does the unfinished work
     /// (TXN-TABLE-6).
     left: AtomicBool,
+    /// The number of the last transaction whose end was handed over to a thread of the engine, plus
+    /// 1, modulo 2¹⁶.
+    handed_over: AtomicU16,
     /// The lock table's number of its owner, plus 1, in the upper half, and the type of the running
     /// transaction in the lower. (It shares eight bytes with `left`, so that the entry fits one
     /// cache line.)
@@ -168,6 +171,19 @@ impl TransactionEntry {
         self.left.store(true, Ordering::Release);
     }
 
+    /// Records that a thread of the engine ends the running transaction.
+    pub(crate) fn hand_over(&self) {
+        // Relaxed: a hint (see `is_handed_over`).
+        let id = TxnId(self.id.load(Ordering::Relaxed));
+        self.handed_over.store(handed_over(id), Ordering::Relaxed);
+    }
+
+    /// Returns true if the end of the running transaction `id` was handed over. The result is wrong
+    /// if the last one that was handed over is 2¹⁶ transactions of this slot, or a multiple, older.
+    fn is_handed_over(&self, id: TxnId) -> bool {
+        self.handed_over.load(Ordering::Relaxed) == handed_over(id)
+    }
+
     fn is_active(&self) -> bool {
         self.id.load(Ordering::Relaxed) != 0 && !self.left.load(Ordering::Acquire)
     }
@@ -204,6 +220,11 @@ impl TransactionEntry {
         let first = self.first.load(Ordering::Acquire);
         (first != 0).then_some(Lsn(first))
     }
+}
+
+/// Returns the mark of a transaction whose end was handed over; not 0 for the first ones of a slot.
+fn handed_over(id: TxnId) -> u16 {
+    ((id.0 >> SLOT_BITS) as u16).wrapping_add(1)
 }
 
 /// The oldest running transaction that has written.
@@ -305,6 +326,37 @@ impl TransactionTable {
             let id = entry.id.load(Ordering::Relaxed);
             (who >> 16 == owner + 1 && id != 0).then_some((TxnId(id), Kind::of_bits(who as u16)))
         })
+    }
+
+    /// Returns the slot and the running transaction, if there is one, of each lock owner. An owner
+    /// keeps its slot until the table is closed.
+    pub(crate) fn slots_by_owner(&self) -> HashMap<u32, (u32, Option<TxnId>)> {
+        let by_owner = |(index, entry): (usize, &TransactionEntry)| {
+            // Relaxed: for diagnosis only.
+            let who = entry.who.load(Ordering::Relaxed);
+            let (index, owner) = (index as u32, (who >> 16).checked_sub(1)?);
+            Some((owner, (index, self.transaction_in(index).map(|(id, _)| id))))
+        };
+        self.all().enumerate().filter_map(by_owner).collect()
+    }
+
+    /// Returns the lock owner of transaction `id`, which began in this table, if it still runs and
+    /// its end was not handed over to a thread of the engine.
+    pub(crate) fn owner_of(&self, id: TxnId) -> Option<u32> {
+        let entry = self.entry((id.0 & ((1 << SLOT_BITS) - 1)) as u32); // TXN-TABLE-5
+        // Relaxed: the caller asks for a transaction that its own thread runs.
+        let runs = entry.id.load(Ordering::Relaxed) == id.0 && !entry.is_handed_over(id);
+        let owner = (entry.who.load(Ordering::Relaxed) >> 16).checked_sub(1);
+        owner.filter(|_| runs)
+    }
+
+    /// Returns the transaction that runs in slot `index`, and its type.
+    pub(crate) fn transaction_in(&self, index: u32) -> Option<(TxnId, Kind)> {
+        let entry = self.entry(index);
+        // Relaxed: for diagnosis only.
+        let id = entry.id.load(Ordering::Relaxed);
+        let kind = Kind::of_bits(entry.who.load(Ordering::Relaxed) as u16);
+        (id != 0).then_some((TxnId(id), kind))
     }
 
     /// Keeps a state for the next transaction, or returns it if the engine was closed.
@@ -463,6 +515,26 @@ mod tests {
         }
         assert_eq!(table.active(), 3);
         assert_eq!(table.grow(4, |_| TxnId(4)).unwrap().0, 3);
+    }
+
+    #[test]
+    fn owners_are_found_until_their_end_is_handed_over() {
+        let table = TransactionTable::new();
+        let id = |sequence| move |index| txn_id(Epoch(1), sequence, index);
+        let (index, first) = table.grow(SLOTS_MAX, id(0)).unwrap();
+        let entry = table.entry(index);
+        entry.identify(who(7, Kind::NONE));
+        assert_eq!(table.owner_of(first), Some(7));
+        assert_eq!(table.slots_by_owner(), HashMap::from([(7, (index, Some(first)))]));
+        entry.hand_over();
+        assert_eq!(table.owner_of(first), None);
+        entry.finish();
+        let next = id(1)(index);
+        entry.start(next);
+        assert_eq!((table.owner_of(first), table.owner_of(next)), (None, Some(7)));
+        entry.finish();
+        assert_eq!(table.owner_of(next), None);
+        assert_eq!(table.slots_by_owner(), HashMap::from([(7, (index, None))]));
     }
 
     #[test]

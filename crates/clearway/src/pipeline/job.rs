@@ -20,6 +20,9 @@ pub(super) enum Accepted {
 
 /// An asynchronous transaction with a result of any type, which was not begun yet.
 pub(super) trait Begin: Send {
+    /// Returns the type of the transaction.
+    fn name(&self) -> &'static str;
+
     /// Begins it on the agent `number`. The future delivers the result.
     fn begin(self: Box<Self>, shared: Arc<PipelineShared>, number: usize) -> TaskFuture;
 }
@@ -43,6 +46,10 @@ where
     B: AsyncFnMut(LentTransaction) -> Result<T> + Send + 'static,
     D: FnOnce(Result<T>) + Send + 'static,
 {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn begin(self: Box<Self>, shared: Arc<PipelineShared>, number: usize) -> TaskFuture {
         let AsyncTask { name, body, done } = *self;
         Box::pin(async move {
@@ -71,6 +78,9 @@ fn deliver<T>(done: impl FnOnce(Result<T>), result: Result<T>) {
 
 /// A transaction with a result of any type.
 pub(super) trait Job: Send {
+    /// Returns the type of the transaction.
+    fn name(&self) -> &'static str;
+
     /// Runs the transaction, once. Its locks are released afterwards.
     fn run(&mut self, database: &Inner);
 
@@ -105,6 +115,10 @@ where
     B: FnMut(&mut Transaction) -> Result<T> + Send,
     D: FnOnce(Result<T>) + Send,
 {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn run(&mut self, database: &Inner) {
         self.ran = match runner::run(database, self.name, &mut self.body) {
             Ok(pending) => {

@@ -22,6 +22,7 @@ use std::{
     task::{Context, Wake, Waker},
 };
 
+use super::agent::StepClock;
 use clearway_sync::{
     Mutex,
     atomic::{AtomicBool, Ordering},
@@ -41,6 +42,8 @@ pub(super) struct Tasks {
 }
 
 struct RunningTask {
+    /// The type of its transaction.
+    name: &'static str,
     future: TaskFuture,
     waker: Waker,
     wake: Arc<TaskWake>,
@@ -100,7 +103,7 @@ impl Tasks {
     }
 
     /// Begins a task: it is polled next.
-    pub(super) fn begin(&mut self, future: TaskFuture) {
+    pub(super) fn begin(&mut self, name: &'static str, future: TaskFuture) {
         let number = self.free.pop().unwrap_or_else(|| {
             self.running.push(None);
             self.running.len() - 1
@@ -109,18 +112,24 @@ impl Tasks {
         let wake = Arc::new(TaskWake { ready, number, is_ready });
         let waker = Waker::from(Arc::clone(&wake));
         waker.wake_by_ref();
-        self.running[number] = Some(RunningTask { future, waker, wake });
+        self.running[number] = Some(RunningTask { name, future, waker, wake });
     }
 
     /// Polls the tasks that are ready now, each once. Those that become ready meanwhile wait for
-    /// the next call, so that the agent can deliver results and begin other jobs in between.
-    pub(super) fn poll_ready(&mut self) {
+    /// the next call, so that the agent can deliver results and begin other jobs in between. `long`
+    /// is called with the type of each task whose poll was long.
+    pub(super) fn poll_ready(&mut self, clock: &mut StepClock, mut long: impl FnMut(&'static str)) {
         let count = self.ready.numbers.lock().len();
         for _ in 0..count {
             let Some(number) = self.ready.numbers.lock().pop_front() else { return };
             let Some(task) = &mut self.running[number] else { continue };
             task.wake.is_ready.swap(false, Ordering::AcqRel);
-            if task.future.as_mut().poll(&mut Context::from_waker(&task.waker)).is_ready() {
+            let mut cx = Context::from_waker(&task.waker);
+            let (polled, is_long) = clock.step(|| task.future.as_mut().poll(&mut cx));
+            if is_long {
+                long(task.name);
+            }
+            if polled.is_ready() {
                 self.running[number] = None;
                 self.free.push(number);
             }
@@ -134,33 +143,40 @@ mod tests {
 
     use super::*;
 
+    fn poll_ready(tasks: &mut Tasks) {
+        tasks.poll_ready(&mut StepClock::new(), |_| {});
+    }
+
     #[test]
     fn task_is_polled_once_for_each_time_it_was_woken() {
         let mut tasks = Tasks::new(Waker::noop().clone(), 2);
         let (polls, wakers) = (Rc::new(RefCell::new(0)), Rc::new(RefCell::new(Vec::new())));
         let (counted, kept) = (polls.clone(), wakers.clone());
-        tasks.begin(Box::pin(poll_fn(move |cx| {
-            *counted.borrow_mut() += 1;
-            kept.borrow_mut().push(cx.waker().clone());
-            if *counted.borrow() < 4 { Poll::Pending } else { Poll::Ready(()) }
-        })));
-        tasks.poll_ready();
-        tasks.poll_ready();
+        tasks.begin(
+            "",
+            Box::pin(poll_fn(move |cx| {
+                *counted.borrow_mut() += 1;
+                kept.borrow_mut().push(cx.waker().clone());
+                if *counted.borrow() < 4 { Poll::Pending } else { Poll::Ready(()) }
+            })),
+        );
+        poll_ready(&mut tasks);
+        poll_ready(&mut tasks);
         assert_eq!(*polls.borrow(), 1);
         for expected in 2..=4 {
             let waker = wakers.borrow()[0].clone();
             (0..3).for_each(|_| waker.wake_by_ref());
-            tasks.poll_ready();
-            tasks.poll_ready();
+            poll_ready(&mut tasks);
+            poll_ready(&mut tasks);
             assert_eq!(*polls.borrow(), expected);
         }
         assert!(tasks.is_empty() && !tasks.is_ready());
         // TASKS-4.
-        tasks.begin(Box::pin(std::future::pending()));
-        tasks.begin(Box::pin(std::future::pending()));
+        tasks.begin("", Box::pin(std::future::pending()));
+        tasks.begin("", Box::pin(std::future::pending()));
         assert!(tasks.is_full());
         wakers.borrow()[0].wake_by_ref();
-        tasks.poll_ready();
+        poll_ready(&mut tasks);
         assert!(tasks.is_full());
     }
 
@@ -168,17 +184,23 @@ mod tests {
     fn task_that_wakes_itself_does_not_starve_the_others() {
         let mut tasks = Tasks::new(Waker::noop().clone(), 2);
         let other = Rc::new(RefCell::new(0));
-        tasks.begin(Box::pin(poll_fn(|cx| {
-            cx.waker().wake_by_ref();
-            Poll::Pending
-        })));
+        tasks.begin(
+            "",
+            Box::pin(poll_fn(|cx| {
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            })),
+        );
         let counted = other.clone();
-        tasks.begin(Box::pin(poll_fn(move |cx| {
-            cx.waker().wake_by_ref();
-            *counted.borrow_mut() += 1;
-            Poll::Pending
-        })));
-        (0..10).for_each(|_| tasks.poll_ready());
+        tasks.begin(
+            "",
+            Box::pin(poll_fn(move |cx| {
+                cx.waker().wake_by_ref();
+                *counted.borrow_mut() += 1;
+                Poll::Pending
+            })),
+        );
+        (0..10).for_each(|_| poll_ready(&mut tasks));
         assert_eq!(*other.borrow(), 10);
     }
 }

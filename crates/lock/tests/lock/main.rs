@@ -14,6 +14,7 @@ mod methods;
 mod model;
 mod queues;
 mod rig;
+mod self_waits;
 mod stress;
 mod tags;
 mod victims;

@@ -16,7 +16,36 @@ pub struct WaitCounts {
     pub wait_us: u64,
     /// The longest, in microseconds.
     pub wait_us_max: u64,
+    /// The time from the grant of a lock to the waiting task's next poll: a part of `wait_us`.
+    pub grant_to_poll: GrantToPoll,
     lengths_us: CoarseHistogram,
+}
+
+/// Locks that were granted to tasks, and how late these noticed. A lock counts as held from its
+/// grant on: a task that is not polled soon lets others wait for it. Waits of threads, which are
+/// woken by the system, are not included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct GrantToPoll {
+    /// Waits of tasks that ended with a grant.
+    pub count: u64,
+    /// Time from the grants to the polls that found them, in microseconds.
+    pub us: u64,
+    /// The longest, in microseconds.
+    pub us_max: u64,
+}
+
+impl GrantToPoll {
+    /// Counts a grant.
+    pub(crate) fn count(&mut self, us: u64) {
+        self.add(&GrantToPoll { count: 1, us, us_max: us });
+    }
+
+    fn add(&mut self, other: &GrantToPoll) {
+        self.count += other.count;
+        self.us += other.us;
+        self.us_max = self.us_max.max(other.us_max);
+    }
 }
 
 /// How a wait ended.
@@ -25,7 +54,7 @@ pub(crate) enum WaitEnd {
     Granted,
     Timeout,
     Deadlock,
-    /// The task was dropped.
+    /// The task was dropped, or the wait would never have ended.
     Withdrawn,
 }
 
@@ -47,6 +76,7 @@ impl WaitCounts {
         self.deadlocks += other.deadlocks;
         self.wait_us += other.wait_us;
         self.wait_us_max = self.wait_us_max.max(other.wait_us_max);
+        self.grant_to_poll.add(&other.grant_to_poll);
         self.lengths_us.merge(&other.lengths_us);
     }
 

@@ -12,20 +12,20 @@ use std::{collections::HashMap, hash::Hash, sync::Arc};
 use clearway_base::{
     DeadlockCycle, DeadlockMember, Error, LockConflict, LockName, TreeId, TxnId, TxnName,
 };
-use clearway_lock::{Awaited, CycleMember, LockOwner, RangeMode};
+use clearway_lock::{Awaited, CycleMember, IntentMode, LockOwner, RangeMode, ResourceId};
 
-use super::{HotKey, LockWaits, WaitCounts, WaitsOf, Wanted, sketch};
+use super::{HotKey, LockWaits, WaitCounts, WaitsOf, Wanted, current::resource_of, sketch};
 use crate::{core::Core, kinds::Kind};
 
 /// A mode that was asked for and not given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WantedMode {
     Key(RangeMode),
-    Table(clearway_lock::IntentMode),
+    Table(IntentMode),
 }
 
 impl WantedMode {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             WantedMode::Key(mode) => mode.name(),
             WantedMode::Table(mode) => mode.name(),
@@ -59,8 +59,34 @@ impl Core {
             Error::WouldBlock { .. } => {
                 Error::WouldBlock { conflict: Some(self.conflict(owner, wanted, mode)) }
             }
+            Error::SelfWait { .. } => {
+                Error::SelfWait { conflict: Some(self.conflict(owner, wanted, mode)) }
+            }
             error => error,
         }
+    }
+
+    /// Returns the error of a wait for a table or the database that one of the `suspended` owners
+    /// has locked as a whole (CONTENTION-5), if it has.
+    #[cold]
+    pub(crate) fn absolute_conflict(
+        &self,
+        suspended: &[u32],
+        wanted: &Wanted,
+        resource: ResourceId,
+        mode: IntentMode,
+    ) -> Option<Error> {
+        let held = |&owner: &u32| {
+            let held = self.contention.absolute_locks(owner);
+            let same = |tree| self.locks.is_same_entry(resource_of(tree), resource);
+            let blocks = |&(tree, held): &(_, IntentMode)| same(tree) && !held.compatible(mode);
+            let (_, held) = held.into_iter().find(blocks)?;
+            Some((self.txn_of(owner)?, held.name()))
+        };
+        let holder = suspended.iter().find_map(held)?;
+        let (lock, wanted) = (self.lock_name(wanted), mode.name());
+        let conflict = Arc::new(LockConflict { lock, wanted, holders: vec![holder] });
+        Some(Error::SelfWait { conflict: Some(conflict) })
     }
 
     fn conflict(&self, owner: &LockOwner, wanted: &Wanted, mode: WantedMode) -> Arc<LockConflict> {
@@ -99,7 +125,7 @@ impl Core {
         }
     }
 
-    fn lock_name(&self, wanted: &Wanted) -> LockName {
+    pub(super) fn lock_name(&self, wanted: &Wanted) -> LockName {
         LockName { table: self.table_name(wanted.tree()), key: wanted.key() }
     }
 

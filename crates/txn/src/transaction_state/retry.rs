@@ -160,7 +160,7 @@ impl TransactionState {
             return Ok(());
         }
         let wanted = needed.wanted();
-        self.publish_wait(wanted);
+        self.publish_wait(wanted, WantedMode::Key(mode));
         let result = core.locks.acquire(&mut self.owner, id, mode, limit);
         // The next statement's wait must not be taken for this one.
         let _ = self.owner.take_wait();

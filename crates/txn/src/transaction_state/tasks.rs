@@ -118,7 +118,7 @@ impl TransactionState {
         let limit = self.inherit(context);
         for needed in &context.locks {
             let request = LockRequest::Key(needed.id, needed.mode);
-            self.publish_wait(needed.wanted());
+            self.publish_wait(needed.wanted(), request.mode());
             let result =
                 PolledLockWait::new(self, request, WaitLimit::For(limit), needed.wanted()).await;
             // The next statement's wait must not be taken for this one.
@@ -183,7 +183,7 @@ impl TransactionState {
     }
 
     async fn await_lock(&mut self, request: LockRequest, wanted: Wanted) -> Result<()> {
-        self.publish_wait(wanted);
+        self.publish_wait(wanted, request.mode());
         let limit = self.limit;
         let result = PolledLockWait::new(self, request, limit, wanted).await;
         if let (LockRequest::Key(id, mode), Err(Error::Deadlock { .. })) = (request, &result) {

@@ -3,11 +3,14 @@
 //! Nothing here runs for a lock that is granted at once: the tree first requests it under its
 //! latch, and `enter_first` first tries it without waiting.
 
-use clearway_base::{KeyName, Result};
-use clearway_lock::{LockId, RangeMode, WaitLimit};
+use clearway_base::{KeyName, Result, TreeId};
+use clearway_lock::{IntentMode, LockId, RangeMode, WaitLimit};
 
 use super::{LackingIntent, TransactionState};
-use crate::contention::{PASSED_MAX, PassedWait, WaitEnd, Wanted, WantedMode};
+use crate::{
+    contention::{PASSED_MAX, PassedWait, WaitEnd, Wanted, WantedMode},
+    suspended,
+};
 
 impl TransactionState {
     /// Takes a lock that was denied under the latch.
@@ -19,8 +22,10 @@ impl TransactionState {
         name: &KeyName,
     ) -> Result<()> {
         let wanted = Wanted::Key(id, *name);
-        self.publish_wait(wanted);
+        self.publish_wait(wanted, WantedMode::Key(mode));
+        self.owner.set_suspended(self.suspended_owners());
         let result = self.core.locks.acquire(&mut self.owner, id, mode, self.limit);
+        self.owner.set_suspended(Vec::new());
         if matches!(result, Err(clearway_base::Error::Deadlock { .. })) {
             self.refused = Some((id, mode));
         }
@@ -31,16 +36,40 @@ impl TransactionState {
     #[cold]
     pub(super) fn wait_for_whole(&mut self, lacking: LackingIntent) -> Result<()> {
         let LackingIntent { wanted, resource, mode } = lacking;
-        self.publish_wait(wanted);
+        self.publish_wait(wanted, WantedMode::Table(mode));
+        let suspended = self.suspended_owners();
+        if let Some(error) = self.core.absolute_conflict(&suspended, &wanted, resource, mode) {
+            return Err(error);
+        }
+        self.owner.set_suspended(suspended);
         let locks = &self.core.locks;
         let result = locks.acquire_intent(&mut self.owner, resource, mode, self.limit);
+        self.owner.set_suspended(Vec::new());
         self.after_wait(result, wanted, WantedMode::Table(mode))
     }
 
-    pub(super) fn publish_wait(&mut self, wanted: Wanted) {
+    /// Returns the owners that do nothing as long as this thread blocks, if this transaction may
+    /// block it (SUSPENDED-2).
+    fn suspended_owners(&self) -> Vec<u32> {
+        match self.limit {
+            WaitLimit::NoWait => Vec::new(),
+            _ => suspended::owners(&self.core, self.id),
+        }
+    }
+
+    pub(super) fn publish_wait(&mut self, wanted: Wanted, mode: WantedMode) {
         if self.limit != WaitLimit::NoWait {
-            self.has_published_wait = true;
-            self.core.contention.publish_wait(self.owner.number(), wanted);
+            self.has_published = true;
+            self.core.contention.publish_wait(self.owner.number(), wanted, mode);
+        }
+    }
+
+    /// Publishes the absolute lock that was granted (CONTENTION-5).
+    #[cold]
+    pub(super) fn publish_absolute(&mut self, tree: TreeId, mode: Option<IntentMode>) {
+        if let Some(mode) = mode.filter(|mode| mode.is_absolute()) {
+            self.has_published = true;
+            self.core.contention.publish_absolute(self.owner.number(), tree, mode);
         }
     }
 
@@ -53,6 +82,7 @@ impl TransactionState {
     ) -> Result<()> {
         let end = match &result {
             Err(clearway_base::Error::Deadlock { .. }) => WaitEnd::Deadlock,
+            Err(clearway_base::Error::SelfWait { .. }) => WaitEnd::Withdrawn,
             Err(_) => WaitEnd::Timeout,
             Ok(()) => WaitEnd::Granted,
         };
@@ -63,8 +93,8 @@ impl TransactionState {
 
     /// Counts the wait that has just ended, if there was one.
     pub(super) fn count_wait(&mut self, wanted: Wanted, end: WaitEnd) {
-        let Some(took) = self.owner.take_wait() else { return };
-        self.passed_waits.push(PassedWait { wanted, took, end });
+        let Some(length) = self.owner.take_wait() else { return };
+        self.passed_waits.push(PassedWait { wanted, length, end });
         if self.passed_waits.len() >= PASSED_MAX {
             self.core.contention.count(self.kind, &mut self.passed_waits);
         }
@@ -73,7 +103,7 @@ impl TransactionState {
     /// Counts the transaction's waits; its locks are released (CONTENTION-3).
     #[cold]
     pub(super) fn end_waits(&mut self) {
-        self.has_published_wait = false;
+        self.has_published = false;
         self.refused = None;
         self.core.contention.withdraw(self.owner.number());
         if !self.passed_waits.is_empty() {

@@ -1,0 +1,227 @@
+//! The lock waits that go on at this moment, in names: who waits, for what, since when, and which
+//! transactions are in the way.
+//!
+//! Invariants:
+//! - CURRENT-WAIT-1. A wait is reported only if it went on from before the first to after the last
+//!   look at anything about it (CURRENT-1 of the lock table). Its transaction and what that has
+//!   published are therefore its own.
+//! - CURRENT-WAIT-2. A transaction is reported as in the way only if it ran from before to after a
+//!   look that found its owner in the way. So the lock, or the place in the queue, was its own, and
+//!   not that of an earlier or later transaction of the same owner. A transaction that ends just
+//!   now is left out. (A stored intent lock of the variants is taken for one that is counted.)
+//! - CURRENT-WAIT-3. No transaction pays for its age: it is computed from its first wait, which it
+//!   has published if there was one, and from the log's growth since its first write
+//!   (TXN-LOG-SPACE-2).
+
+use std::{
+    collections::HashMap,
+    fmt,
+    time::{Duration, Instant},
+};
+
+use clearway_base::{LockName, TreeId, TxnId, TxnName};
+use clearway_lock::{Awaited, BlockingOwner, IntentMode, OngoingWait, ResourceId};
+
+use super::{WaitShard, Wanted};
+use crate::core::Core;
+
+/// Looks at what is in the way of a wait before transactions that do not stay are left out.
+const LOOKS_MAX: u32 = 3;
+
+/// A wait for a lock that goes on: who waits, for what, since when, and who is in the way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct CurrentWait {
+    /// The waiting transaction.
+    pub txn: TxnName,
+    /// The time that the transaction has been open, at least: see [`BlockingTransaction::age`].
+    pub age: Option<Duration>,
+    /// The lock.
+    pub lock: LockName,
+    /// The requested mode; for a key, the key part and the gap part, such as `XN`.
+    pub wanted: &'static str,
+    /// The time since the wait began.
+    pub waited: Duration,
+    /// The transactions that are in the way: first the holders of the lock in a mode that
+    /// conflicts, then those that stand before this one in the queue and want such a mode. At most
+    /// eight are listed. A transaction that is ending just now is left out.
+    pub blockers: Vec<BlockingTransaction>,
+    /// If the lock is on a whole table or on the database: the number of its holders in each mode
+    /// that conflicts. The engine counts the holders of such locks, and `blockers` names only those
+    /// that have locked the whole table or database, and those that wait for a lock themselves.
+    pub holders: Vec<(&'static str, u32)>,
+}
+
+/// A transaction that is in the way of a waiting one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct BlockingTransaction {
+    /// The transaction.
+    pub txn: TxnName,
+    /// The mode in which it holds the lock, or which it waits for.
+    pub mode: &'static str,
+    /// True if it holds the lock; false if it only stands before the waiter in the queue.
+    pub holds: bool,
+    /// The time that the transaction has been open, at least: the time since its first write
+    /// (accurate to about 50 ms, and less accurate if the transaction has been open for minutes) or
+    /// since its first wait for a lock, whichever is longer. The begin of a transaction is not
+    /// timed. So `None` if it has only read and never waited, or has written only just now, or in
+    /// an engine without background threads.
+    pub age: Option<Duration>,
+}
+
+impl fmt::Display for CurrentWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waited = self.waited.as_secs_f64();
+        write!(f, "{} waits for {} on {} since {waited:.3} s", self.txn, self.wanted, self.lock)?;
+        for other in &self.blockers {
+            let verb = if other.holds { "held by" } else { "behind" };
+            write!(f, ", {verb} {} in {}", other.txn, other.mode)?;
+            if let Some(age) = other.age {
+                write!(f, " (open for at least {:.3} s)", age.as_secs_f64())?;
+            }
+        }
+        for (at, (mode, count)) in self.holders.iter().enumerate() {
+            let lead = if at == 0 { "; holders:" } else { "," };
+            write!(f, "{lead} {count} in {mode}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The facts that are read before the waits are described.
+struct WaitsRead {
+    waits: Vec<OngoingWait>,
+    /// The transaction slot of each owner, and the transaction that ran there before the others
+    /// were read.
+    slots: HashMap<u32, (u32, Option<TxnId>)>,
+    published: WaitShard,
+    now: Instant,
+    /// The known holders of each intent lock that is awaited.
+    known: HashMap<u32, Vec<(u32, IntentMode)>>,
+}
+
+impl Core {
+    /// The waits that go on, the longest first.
+    pub(crate) fn current_waits(&self) -> Vec<CurrentWait> {
+        // CURRENT-WAIT-1: the waits before everything else.
+        let waits = self.locks.ongoing_waits();
+        if waits.is_empty() {
+            return Vec::new();
+        }
+        let slots = self.transactions.slots_by_owner();
+        let published = self.contention.published();
+        let mut read =
+            WaitsRead { waits, slots, published, now: Instant::now(), known: HashMap::new() };
+        for at in 0..read.waits.len() {
+            if let Awaited::Intent(entry) = read.waits[at].lock
+                && !read.known.contains_key(&entry)
+            {
+                read.known.insert(entry, self.known_holders(&read, read.waits[at].lock, entry));
+            }
+        }
+        let described = read.waits.iter().filter_map(|wait| self.describe_wait(&read, wait));
+        let mut described: Vec<CurrentWait> = described.collect();
+        described.sort_by_key(|wait| std::cmp::Reverse(wait.waited));
+        described
+    }
+
+    /// Returns the holders of an intent lock that are known: those that wait, and those that have
+    /// locked the whole (CONTENTION-5).
+    fn known_holders(&self, read: &WaitsRead, lock: Awaited, entry: u32) -> Vec<(u32, IntentMode)> {
+        let mut known = self.locks.waiting_holders(&read.waits, entry);
+        for (&owner, published) in &read.published {
+            let mut absolute = published.absolute.iter();
+            let held = absolute.find(|(tree, _)| self.locks.is_entry_of(lock, resource_of(*tree)));
+            if let Some((_, mode)) = held
+                && known.iter().all(|(named, _)| *named != owner)
+            {
+                known.push((owner, *mode));
+            }
+        }
+        known
+    }
+
+    fn describe_wait(&self, read: &WaitsRead, wait: &OngoingWait) -> Option<CurrentWait> {
+        let published = read.published.get(&wait.owner)?.wait?;
+        let is_it = match (published.wanted, wait.lock) {
+            (Wanted::Key(id, _), Awaited::Range(awaited)) => id == awaited,
+            (Wanted::Table(tree), lock) => self.locks.is_entry_of(lock, resource_of(tree)),
+            _ => false,
+        };
+        let txn = self.name_of(read, wait.owner).filter(|_| is_it)?;
+        let (blockers, holders) = self.blockers(read, wait);
+        let described = CurrentWait {
+            txn,
+            age: self.age_of(read, wait.owner),
+            lock: self.lock_name(&published.wanted),
+            wanted: published.mode.name(),
+            waited: read.now.saturating_duration_since(published.since),
+            blockers,
+            holders,
+        };
+        self.locks.still_waits(wait).then_some(described) // CURRENT-WAIT-1
+    }
+
+    /// Returns the transactions that are in the way (CURRENT-WAIT-2), and the numbers of holders.
+    fn blockers(
+        &self,
+        read: &WaitsRead,
+        wait: &OngoingWait,
+    ) -> (Vec<BlockingTransaction>, Vec<(&'static str, u32)>) {
+        let known = match wait.lock {
+            Awaited::Intent(entry) => read.known.get(&entry).map_or(&[][..], Vec::as_slice),
+            Awaited::Range(_) => &[],
+        };
+        // What is known of the holders of an intent lock was read at the beginning.
+        let is_known = |owner, id| read.slots.get(&owner).is_some_and(|slot| slot.1 == Some(id));
+        let named = |other: &BlockingOwner| {
+            let is_counted = other.holds && matches!(wait.lock, Awaited::Intent(_));
+            let name = self.name_of(read, other.owner)?;
+            (!is_counted || is_known(other.owner, name.id)).then_some(name)
+        };
+        let mut found = self.locks.in_the_way(wait, known);
+        for look_number in 1.. {
+            let before: Vec<_> = found.owners.iter().map(named).collect();
+            let again = self.locks.in_the_way(wait, known);
+            let stays = |other: &BlockingOwner| {
+                let place = found.owners.iter().position(|one| one.owner == other.owner)?;
+                before[place].filter(|txn| named(other).as_ref() == Some(txn))
+            };
+            let names: Vec<Option<TxnName>> = again.owners.iter().map(stays).collect();
+            if look_number < LOOKS_MAX && names.contains(&None) {
+                found = again;
+                continue;
+            }
+            let stayed = again.owners.iter().zip(names);
+            let blockers = stayed.filter_map(|(other, name)| {
+                let &BlockingOwner { owner, mode, holds } = other;
+                Some(BlockingTransaction { txn: name?, mode, holds, age: self.age_of(read, owner) })
+            });
+            return (blockers.collect(), again.counted);
+        }
+        unreachable!("the last look returns")
+    }
+
+    fn name_of(&self, read: &WaitsRead, owner: u32) -> Option<TxnName> {
+        let (id, kind) = self.transactions.transaction_in(read.slots.get(&owner)?.0)?;
+        Some(TxnName { id, kind: self.kinds.name(kind) })
+    }
+
+    /// See [`BlockingTransaction::age`].
+    fn age_of(&self, read: &WaitsRead, owner: u32) -> Option<Duration> {
+        let wrote = || {
+            let first = self.transactions.entry(read.slots.get(&owner)?.0).first()?;
+            self.log_space.age(first, read.now)
+        };
+        let waited = read.published.get(&owner).and_then(|published| published.wait);
+        let waited = waited.map(|wait| read.now.saturating_duration_since(wait.first));
+        wrote().into_iter().chain(waited).max()
+    }
+}
+
+/// Returns the resource under which the lock table has the lock on a whole table, or on the
+/// database.
+pub(super) fn resource_of(tree: TreeId) -> ResourceId {
+    if tree == Wanted::DATABASE.tree() { ResourceId::DATABASE } else { ResourceId(tree.0) }
+}
