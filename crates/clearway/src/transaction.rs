@@ -117,9 +117,9 @@ impl Transaction {
     /// Returns the [`Error::Deadlock`] that ended this transaction, if it was a deadlock's victim.
     #[inline]
     pub(crate) fn deadlock(&self) -> Option<Error> {
-        match self.trouble.as_deref()? {
-            Trouble::Deadlock(error) => Some(error.clone()),
-            Trouble::OfScan { .. } => None,
+        match self.trouble.as_deref() {
+            Some(Trouble::Deadlock(error)) => Some(error.clone()),
+            _ => self.inner.unreported_deadlock(),
         }
     }
 

@@ -22,6 +22,9 @@
 //! - TASK-5. A rollback that was handed over needs no task any more: not the one that dropped the
 //!   transaction, nor any that runs. So a task that waits for the transaction's locks gets them.
 //!   [`Engine::close`](crate::Engine::close) waits for the rollbacks that were handed over before.
+//! - TASK-6. A deadlock is reported once. If the operation that met it is dropped during the
+//!   victim's rollback, the next call waits for the rollback's end and reports the deadlock (or, if
+//!   it is the rollback, the rollback's result; a commit fails).
 
 mod offload;
 mod timer;
@@ -171,6 +174,12 @@ impl Drop for Away {
     }
 }
 
+/// The rollback of a deadlock's victim, and the error to report afterwards (TASK-6).
+pub(crate) struct VictimsRollback {
+    deadlock: Error,
+    rolled_back: Reply<Result<Lsn>>,
+}
+
 /// A reply that returns a transaction's state, and the result of the work.
 pub(crate) type AwayReply = Reply<(Away, Result<()>)>;
 
@@ -206,6 +215,9 @@ impl Transaction {
     /// Returns the state, once it is back.
     async fn state_as_task(&mut self) -> Result<&mut TransactionState> {
         self.check_process()?;
+        if let Some((deadlock, rolled_back)) = self.end_victim().await {
+            return Err(rolled_back.err().unwrap_or(deadlock));
+        }
         // If the work has failed, its future was dropped; where that matters, the engine has
         // stopped.
         let _ = self.come_back().await;
@@ -244,11 +256,34 @@ impl Transaction {
     /// Rolls back a deadlock's victim.
     #[cold]
     async fn die_as_task<T>(&mut self, result: Result<T>) -> Result<T> {
-        if let Some(mut state) = self.state.take() {
-            self.retry = Some(Box::new(state.retry_context()));
-            roll_back(state).await?;
+        let (Some(mut state), Err(deadlock)) = (self.state.take(), &result) else { return result };
+        self.retry = Some(Box::new(state.retry_context()));
+        if is_undone_at_once(&state) {
+            finish::rollback(state)?;
+            return result;
         }
-        result
+        let blocking = state.core.task_work.blocking.clone();
+        let rolled_back = blocking.call(move || finish::rollback(state));
+        self.victim = Some(Box::new(VictimsRollback { deadlock: deadlock.clone(), rolled_back }));
+        match self.end_victim().await {
+            Some((_, Err(failure))) => Err(failure),
+            _ => result,
+        }
+    }
+
+    /// Waits until a deadlock's victim is rolled back, if this transaction is one whose deadlock
+    /// was not reported. Returns the deadlock and the result of the rollback.
+    async fn end_victim(&mut self) -> Option<(Error, Result<Lsn>)> {
+        let victim = self.victim.as_mut()?;
+        let rolled_back = poll_fn(|cx| victim.rolled_back.poll(cx)).await;
+        let victim = self.victim.take()?;
+        Some((victim.deadlock, rolled_back.and_then(|result| result)))
+    }
+
+    /// Returns the deadlock of which this transaction is the victim, if no call has reported it
+    /// (TASK-6).
+    pub fn unreported_deadlock(&self) -> Option<Error> {
+        self.victim.as_ref().map(|victim| victim.deadlock.clone())
     }
 
     /// As [`get_into`](Self::get_into) and
@@ -336,6 +371,9 @@ impl Transaction {
     /// transaction is committed.
     pub async fn commit_as_task(mut self) -> Result<Committed> {
         self.check_process()?;
+        if self.end_victim().await.is_some() {
+            return Err(self.ended());
+        }
         let _ = self.come_back().await;
         let Some(mut state) = self.state.take() else { return Err(self.ended()) };
         if state.frees.is_empty() && !state.has_unlinked() {
@@ -353,6 +391,9 @@ impl Transaction {
     /// the rollback takes place all the same.
     pub async fn rollback_as_task(mut self) -> Result<Lsn> {
         self.check_process()?;
+        if let Some((_, rolled_back)) = self.end_victim().await {
+            return rolled_back;
+        }
         // The rollback makes up for whatever failed.
         let _ = self.come_back().await;
         match self.state.take() {
@@ -363,8 +404,7 @@ impl Transaction {
 
     /// Hands over the rollback of a transaction that a task has dropped (TASK-5).
     pub(crate) fn leave_to_engine(state: Box<TransactionState>) {
-        if !state.wrote && !state.has_unlinked() {
-            // Nothing to undo: it only releases locks.
+        if is_undone_at_once(&state) {
             let _ = finish::rollback(state);
             return;
         }
@@ -373,9 +413,14 @@ impl Transaction {
     }
 }
 
+/// Returns true if there is nothing to undo: a rollback only releases locks.
+fn is_undone_at_once(state: &TransactionState) -> bool {
+    !state.wrote && !state.has_unlinked()
+}
+
 /// Rolls back, without blocking the task.
 async fn roll_back(state: Box<TransactionState>) -> Result<Lsn> {
-    if !state.wrote && !state.has_unlinked() {
+    if is_undone_at_once(&state) {
         return finish::rollback(state);
     }
     let blocking = state.core.task_work.blocking.clone();

@@ -10,7 +10,7 @@ use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
 use crate::{
     finish::{self, Committed},
     table::Table,
-    task::{AwayReply, intent_mode},
+    task::{AwayReply, VictimsRollback, intent_mode},
     transaction_state::{RetryContext, TransactionState},
     transaction_table::TRANSACTIONS_MAX,
 };
@@ -25,6 +25,8 @@ pub struct Transaction {
     pub(crate) state: Option<Box<TransactionState>>,
     /// Where the state comes back from, if a thread of the engine works on it (TASK-4).
     pub(crate) away: Option<Box<AwayReply>>,
+    /// The rollback of a deadlock's victim, until a call has reported the deadlock (TASK-6).
+    pub(crate) victim: Option<Box<VictimsRollback>>,
     /// True if the transaction belongs to a task, which must not be blocked by its rollback.
     pub(crate) is_of_task: bool,
     /// The process that opened the database.
@@ -73,8 +75,8 @@ impl Transaction {
     #[inline]
     pub(crate) fn new(process: Process, state: Result<Box<TransactionState>>) -> Transaction {
         let with = |id, opening, state| {
-            let (away, is_of_task, retry) = (None, false, None);
-            Transaction { state, away, is_of_task, process, id, opening, retry }
+            let (away, victim, is_of_task, retry) = (None, None, false, None);
+            Transaction { state, away, victim, is_of_task, process, id, opening, retry }
         };
         let refused = |id| with(id, NO_OPENING, None);
         match state {
