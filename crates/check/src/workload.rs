@@ -10,7 +10,8 @@
 //! | mixed | all of them, in the same transactions |
 //!
 //! Half of the threads run one transaction after the other. The other half keep several
-//! transactions in progress and leave the waiting to a separate thread. A quarter of the
+//! transactions in progress and leave the waiting to a separate thread. A third of the transactions
+//! are tasks, of which operations, commits or all are dropped now and then (`task`). A quarter of the
 //! transactions only read; some roll back to savepoints, some abort at the end; few keys are in use
 //! at a time. Keys follow a pattern of the test kit, and many transactions also write keys of
 //! another pattern (`patterned`).
@@ -20,6 +21,7 @@ mod patterned;
 mod perform;
 mod plan;
 mod store;
+mod task;
 
 use clearway::{Error, Result};
 use clearway_sync::{

@@ -117,9 +117,9 @@ impl Transaction {
     /// Returns the [`Error::Deadlock`] that ended this transaction, if it was a deadlock's victim.
     #[inline]
     pub(crate) fn deadlock(&self) -> Option<Error> {
-        match self.trouble.as_deref()? {
-            Trouble::Deadlock(error) => Some(error.clone()),
-            Trouble::OfScan { .. } => None,
+        match self.trouble.as_deref() {
+            Some(Trouble::Deadlock(error)) => Some(error.clone()),
+            _ => self.inner.unreported_deadlock(),
         }
     }
 
@@ -579,7 +579,7 @@ impl Transaction {
 }
 
 /// Counts a commit, and returns the `Pending` of its value.
-#[inline]
+#[inline(always)] // Commits of tasks have their own.
 fn committed_as<T>(
     value: T,
     mut committed: Committed,

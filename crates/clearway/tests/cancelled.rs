@@ -2,6 +2,7 @@
 //! what it held, and the database is what the transactions that went on have made of it.
 
 use std::{
+    cell::Cell,
     collections::HashMap,
     future::{Future, poll_fn},
     pin::pin,
@@ -327,6 +328,65 @@ fn wait_limit_is_kept_while_a_rollback_goes_on() {
         tx.lock_wait(LockWait::Never);
         assert!(matches!(tx.get(&table, "k").await, Err(Error::WouldBlock { .. })));
         assert_eq!(tx.get(&table, [7, 0]).await.unwrap(), None);
+    });
+}
+
+/// The operation that makes a transaction a deadlock's victim is dropped while the engine rolls the
+/// transaction back: the next call reports the deadlock, and a closure is run again.
+#[test]
+fn deadlock_of_a_dropped_operation_is_reported_by_the_next_call() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Options::new().cache_size(16 << 20).open(directory.path()).unwrap();
+    let table = db.table("t").unwrap();
+    threads(1).block_on(async {
+        for next in 0..4 {
+            let mut other = db.begin_async("other");
+            other.put(&table, "b", "1").await.unwrap();
+            let mut victim = db.begin_async("victim");
+            // Much to undo, so that the operation is dropped before the rollback has ended.
+            for key in 0..200u32 {
+                victim.put(&table, key.to_be_bytes(), vec![1; 100]).await.unwrap();
+            }
+            let mut waits = Box::pin(other.put(&table, 0u32.to_be_bytes(), "1"));
+            assert!(polled(1, &mut waits).await.is_none(), "it waits");
+            match polled(1, victim.put(&table, "b", "2")).await {
+                None => {}
+                Some(Err(Error::Deadlock { .. })) => continue, // the rollback was faster
+                Some(other) => panic!("{other:?}"),
+            }
+            match next {
+                0 => {
+                    let result = victim.get(&table, "b").await;
+                    assert!(matches!(result, Err(Error::Deadlock { .. })), "{result:?}");
+                    let result = victim.get(&table, "b").await;
+                    assert!(matches!(result, Err(Error::TransactionEnded)), "{result:?}");
+                }
+                1 => assert!(matches!(victim.commit().await, Err(Error::TransactionEnded))),
+                2 => victim.rollback().await.unwrap(),
+                _ => drop(victim),
+            }
+            waits.await.unwrap();
+            other.rollback().await.unwrap();
+        }
+        // A closure that does not notice is run again.
+        let mut other = db.begin_async("other");
+        other.put(&table, "b", "1").await.unwrap();
+        let (other, runs, table) = (Cell::new(Some(other)), Cell::new(0), &table);
+        db.transact_async("closure", async |mut tx| {
+            runs.set(runs.get() + 1);
+            tx.put(table, "a", vec![1; 100]).await?;
+            if let Some(mut other) = other.take() {
+                let mut waits = Box::pin(other.put(table, "a", "1"));
+                assert!(polled(1, &mut waits).await.is_none(), "it waits");
+                let _ = polled(1, tx.put(table, "b", "2")).await;
+                waits.await?;
+                other.rollback().await?;
+            }
+            Ok(())
+        })
+        .await
+        .unwrap();
+        assert_eq!(runs.get(), 2);
     });
 }
 

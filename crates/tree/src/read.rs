@@ -79,7 +79,7 @@ impl<'a> Get<'a> {
     }
 
     /// Returns false if the key is absent; otherwise `out` has its value.
-    #[inline]
+    #[inline(always)] // Each driver has its own.
     pub(crate) fn step<C: Locks>(
         &mut self,
         tree: &Tree,

@@ -53,7 +53,7 @@ pub struct Committed {
 }
 
 /// Commits. See [`Transaction::commit`](crate::Transaction::commit).
-#[inline]
+#[inline(always)] // Commits of tasks have their own.
 pub(crate) fn commit(mut state: Box<TransactionState>) -> Result<Committed> {
     // FINISH-4: after the last read.
     if let Err(error) = state.core.check_open() {
@@ -83,6 +83,12 @@ pub(crate) fn commit(mut state: Box<TransactionState>) -> Result<Committed> {
     failpoint::pass(Failpoint::CommitReleased);
     tidy_up(state);
     outcome.map(|()| Committed { ack, wrote: true })
+}
+
+/// As [`commit`], for a task.
+#[inline(never)]
+pub(crate) fn commit_as_task(state: Box<TransactionState>) -> Result<Committed> {
+    commit(state)
 }
 
 /// Releases the locks of a committed writer: at once, before the commit is durable, unless the

@@ -22,6 +22,9 @@
 //! - TASK-5. A rollback that was handed over needs no task any more: not the one that dropped the
 //!   transaction, nor any that runs. So a task that waits for the transaction's locks gets them.
 //!   [`Engine::close`](crate::Engine::close) waits for the rollbacks that were handed over before.
+//! - TASK-6. A deadlock is reported once. If the operation that met it is dropped during the
+//!   victim's rollback, the next call waits for the rollback's end and reports the deadlock (or, if
+//!   it is the rollback, the rollback's result; a commit fails).
 
 mod offload;
 mod timer;
@@ -191,6 +194,12 @@ pub(crate) struct ComingBack {
     pub(crate) limit: Option<WaitLimit>,
 }
 
+/// The rollback of a deadlock's victim, and the error to report afterwards (TASK-6).
+pub(crate) struct VictimsRollback {
+    pub(crate) deadlock: Error,
+    rolled_back: Reply<Result<Lsn>>,
+}
+
 impl Transaction {
     /// Runs an operation of a task; a deadlock's victim is rolled back before this returns.
     async fn run_as_task<T, F>(
@@ -223,6 +232,9 @@ impl Transaction {
     /// Returns the state, once it is back.
     async fn state_as_task(&mut self) -> Result<&mut TransactionState> {
         self.check_process()?;
+        if let Some((deadlock, rolled_back)) = self.end_victim().await {
+            return Err(rolled_back.err().unwrap_or(deadlock));
+        }
         // If the work has failed, its future was dropped; where that matters, the engine has
         // stopped.
         let _ = self.come_back().await;
@@ -245,15 +257,18 @@ impl Transaction {
             let result = work(&mut state);
             (Away { state: Some(state) }, result)
         });
-        self.away = Some(Box::new(ComingBack { reply, limit: None }));
+        self.aside().away = Some(ComingBack { reply, limit: None });
         self.come_back().await
     }
 
     /// Waits until the state is back. Returns the result of the work that was done on it.
     async fn come_back(&mut self) -> Result<()> {
-        let Some(coming) = &mut self.away else { return Ok(()) };
+        if self.state.is_some() {
+            return Ok(());
+        }
+        let Some(coming) = &mut self.aside().away else { return Ok(()) };
         let replied = poll_fn(|cx| coming.reply.poll(cx)).await;
-        let limit = self.away.take().and_then(|coming| coming.limit);
+        let limit = self.aside().away.take().and_then(|coming| coming.limit);
         let (mut away, result) = replied?;
         self.state = away.state.take();
         limit.map(|limit| self.set_wait_limit(limit));
@@ -263,11 +278,31 @@ impl Transaction {
     /// Rolls back a deadlock's victim.
     #[cold]
     async fn die_as_task<T>(&mut self, result: Result<T>) -> Result<T> {
-        if let Some(mut state) = self.state.take() {
-            self.retry = Some(Box::new(state.retry_context()));
-            roll_back(state).await?;
+        let (Some(mut state), Err(deadlock)) = (self.state.take(), &result) else { return result };
+        self.aside().retry = Some(state.retry_context());
+        if is_undone_at_once(&state) {
+            finish::rollback(state)?;
+            return result;
         }
-        result
+        let blocking = state.core.task_work.blocking.clone();
+        let rolled_back = blocking.call(move || finish::rollback(state));
+        self.aside().victim = Some(VictimsRollback { deadlock: deadlock.clone(), rolled_back });
+        match self.end_victim().await {
+            Some((_, Err(failure))) => Err(failure),
+            _ => result,
+        }
+    }
+
+    /// Waits until a deadlock's victim is rolled back, if this transaction is one whose deadlock
+    /// was not reported. Returns the deadlock and the result of the rollback.
+    async fn end_victim(&mut self) -> Option<(Error, Result<Lsn>)> {
+        if self.state.is_some() {
+            return None;
+        }
+        let victim = self.aside().victim.as_mut()?;
+        let rolled_back = poll_fn(|cx| victim.rolled_back.poll(cx)).await;
+        let victim = self.aside().victim.take()?;
+        Some((victim.deadlock, rolled_back.and_then(|result| result)))
     }
 
     /// As [`get_into`](Self::get_into) and
@@ -355,16 +390,19 @@ impl Transaction {
     /// transaction is committed.
     pub async fn commit_as_task(mut self) -> Result<Committed> {
         self.check_process()?;
+        if self.end_victim().await.is_some() {
+            return Err(self.ended());
+        }
         let _ = self.come_back().await;
         let Some(mut state) = self.state.take() else { return Err(self.ended()) };
         if state.frees.is_empty() && !state.has_unlinked() {
-            return finish::commit(state);
+            return finish::commit_as_task(state);
         }
         let blocking = state.core.task_work.blocking.clone();
         state.entry().hand_over();
         let mut reply = blocking.call(move || {
             let _ = state.free_unlinked();
-            finish::commit(state)
+            finish::commit_as_task(state)
         });
         poll_fn(|cx| reply.poll(cx)).await?
     }
@@ -373,6 +411,9 @@ impl Transaction {
     /// the rollback takes place all the same.
     pub async fn rollback_as_task(mut self) -> Result<Lsn> {
         self.check_process()?;
+        if let Some((_, rolled_back)) = self.end_victim().await {
+            return rolled_back;
+        }
         // The rollback makes up for whatever failed.
         let _ = self.come_back().await;
         match self.state.take() {
@@ -383,8 +424,7 @@ impl Transaction {
 
     /// Hands over the rollback of a transaction that a task has dropped (TASK-5).
     pub(crate) fn leave_to_engine(state: Box<TransactionState>) {
-        if !state.wrote && !state.has_unlinked() {
-            // Nothing to undo: it only releases locks.
+        if is_undone_at_once(&state) {
             let _ = finish::rollback(state);
             return;
         }
@@ -394,9 +434,14 @@ impl Transaction {
     }
 }
 
+/// Returns true if there is nothing to undo: a rollback only releases locks.
+fn is_undone_at_once(state: &TransactionState) -> bool {
+    !state.wrote && !state.has_unlinked()
+}
+
 /// Rolls back, without blocking the task.
 async fn roll_back(state: Box<TransactionState>) -> Result<Lsn> {
-    if !state.wrote && !state.has_unlinked() {
+    if is_undone_at_once(&state) {
         return finish::rollback(state);
     }
     let blocking = state.core.task_work.blocking.clone();

@@ -11,7 +11,7 @@ use crate::{
     finish::{self, Committed},
     suspended::Closure,
     table::Table,
-    task::{ComingBack, intent_mode},
+    task::{ComingBack, VictimsRollback, intent_mode},
     transaction_state::{RetryContext, TransactionState},
     transaction_table::TRANSACTIONS_MAX,
 };
@@ -22,10 +22,8 @@ use crate::{
 /// has been rolled back and every further call is [`Error::TransactionEnded`]; after every other
 /// error, [`Error::LockTimeout`] and [`Error::WouldBlock`] among them, it goes on.
 pub struct Transaction {
-    /// `None` once the transaction has ended, and while it is `away`.
+    /// `None` once the transaction has ended, and while it is away (TASK-4).
     pub(crate) state: Option<Box<TransactionState>>,
-    /// Where the state comes back from, if a thread of the engine works on it (TASK-4).
-    pub(crate) away: Option<Box<ComingBack>>,
     /// True if the transaction belongs to a task, which must not be blocked by its rollback.
     pub(crate) is_of_task: bool,
     /// The process that opened the database.
@@ -34,8 +32,19 @@ pub struct Transaction {
     /// The number of its engine's opening. Compared together with the id, since transactions of
     /// different databases may have the same id.
     opening: u64,
+    /// Boxed together, so that each transaction initializes one word for them.
+    aside: Option<Box<Aside>>,
+}
+
+/// The parts of a transaction that few transactions have.
+#[derive(Default)]
+pub(crate) struct Aside {
     /// The retry context of a deadlock's victim.
-    pub(crate) retry: Option<Box<RetryContext>>,
+    pub(crate) retry: Option<RetryContext>,
+    /// The place that the state comes back from, if a thread of the engine works on it (TASK-4).
+    pub(crate) away: Option<ComingBack>,
+    /// The rollback of a deadlock's victim, until a call has reported the deadlock (TASK-6).
+    pub(crate) victim: Option<VictimsRollback>,
 }
 
 /// The ids of transactions that could not begin. The upper 16 bits of a running transaction's id
@@ -73,9 +82,13 @@ impl Savepoint {
 impl Transaction {
     #[inline]
     pub(crate) fn new(process: Process, state: Result<Box<TransactionState>>) -> Transaction {
-        let with = |id, opening, state| {
-            let (away, is_of_task, retry) = (None, false, None);
-            Transaction { state, away, is_of_task, process, id, opening, retry }
+        let with = |id, opening, state| Transaction {
+            state,
+            is_of_task: false,
+            process,
+            id,
+            opening,
+            aside: None,
         };
         let refused = |id| with(id, NO_OPENING, None);
         match state {
@@ -99,6 +112,23 @@ impl Transaction {
             REFUSED_FULL => Error::TooManyTransactions { max: TRANSACTIONS_MAX },
             _ => Error::TransactionEnded,
         }
+    }
+
+    #[cold]
+    pub(crate) fn aside(&mut self) -> &mut Aside {
+        self.aside.get_or_insert_default()
+    }
+
+    #[cold]
+    fn retry(&self) -> Option<&RetryContext> {
+        self.aside.as_ref()?.retry.as_ref()
+    }
+
+    /// Returns the deadlock of which this transaction is the victim, if no call has reported it
+    /// (TASK-6).
+    pub fn unreported_deadlock(&self) -> Option<Error> {
+        let victim = self.aside.as_ref()?.victim.as_ref()?;
+        Some(victim.deadlock.clone())
     }
 
     /// Refuses a fork of the process that opened the database.
@@ -126,7 +156,7 @@ impl Transaction {
     /// Sets how long further operations of this transaction wait for locks. Returns the limit that
     /// was set before.
     pub fn set_wait_limit(&mut self, limit: WaitLimit) -> WaitLimit {
-        match (&mut self.state, &mut self.away) {
+        match (&mut self.state, self.aside.as_mut().and_then(|aside| aside.away.as_mut())) {
             (Some(state), _) => std::mem::replace(&mut state.limit, limit),
             (None, Some(coming)) => coming.limit.replace(limit).unwrap_or(WaitLimit::Default),
             (None, None) => WaitLimit::Default,
@@ -137,8 +167,8 @@ impl Transaction {
     /// passes it to [`resume`](Self::resume) of the next attempt.
     #[cold]
     pub fn take_retry_context(&mut self) -> RetryContext {
-        match (self.retry.take(), &self.state) {
-            (Some(context), _) => *context,
+        match (self.aside.as_mut().and_then(|aside| aside.retry.take()), &self.state) {
+            (Some(context), _) => context,
             (None, Some(state)) => {
                 RetryContext::with(state.owner.priority(), state.owner.max_tag())
             }
@@ -150,9 +180,9 @@ impl Transaction {
     /// that the transaction has read. Also valid after a deadlock, when the transaction has been
     /// rolled back before the caller gets the error.
     pub fn seen(&self) -> Lsn {
-        match (&self.state, &self.retry) {
-            (Some(state), _) => state.owner.max_tag(),
-            (None, context) => context.as_ref().map_or(Lsn::ZERO, |context| context.seen),
+        match &self.state {
+            Some(state) => state.owner.max_tag(),
+            None => self.retry().map_or(Lsn::ZERO, |context| context.seen),
         }
     }
 
@@ -165,7 +195,7 @@ impl Transaction {
     /// [`Error::Closed`], [`Error::Poisoned`].
     #[cold]
     pub fn check_open(&self) -> Result<()> {
-        match (&self.state, &self.retry) {
+        match (&self.state, self.retry()) {
             (Some(state), _) => state.core.check_open(),
             (None, Some(context)) => context.stopped.clone().map_or(Ok(()), Err),
             (None, None) => Ok(()),
@@ -216,7 +246,7 @@ impl Transaction {
     #[cold]
     fn die<R>(&mut self, result: Result<R>) -> Result<R> {
         if let Some(mut state) = self.state.take() {
-            self.retry = Some(Box::new(state.retry_context()));
+            self.aside().retry = Some(state.retry_context());
             finish::rollback(state)?;
         }
         result

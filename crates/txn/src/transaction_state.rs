@@ -302,63 +302,35 @@ impl TransactionState {
         if self.core.is_closed() {
             return Err(Error::Closed);
         }
-        match self.entered(table, mode) {
-            (Some(at), true) => Ok(at),
-            (at, _) => self.enter_first(table, mode, at),
-        }
-    }
-
-    /// Returns the index of the table in `tables`, if it is there, and true if the transaction
-    /// holds an intent lock on it that covers `mode`.
-    #[inline]
-    fn entered(&self, table: &Table, mode: IntentMode) -> (Option<usize>, bool) {
         let tree = table.id();
-        let Some(at) = self.tables.iter().position(|used| used.tree == tree) else {
-            return (None, false);
-        };
-        let is_held = table.belongs_to(self.opening)
-            && self.tables[at].intent.is_some_and(|held| held.covers(mode));
-        (Some(at), is_held)
-    }
-
-    /// As [`enter`](TransactionState::enter), but returns the intent lock that was denied instead
-    /// of waiting for it.
-    fn enter_or_lack(
-        &mut self,
-        table: &Table,
-        mode: IntentMode,
-    ) -> Result<std::result::Result<usize, LackingIntent>> {
-        if self.core.is_closed() {
-            return Err(Error::Closed);
+        let at = self.tables.iter().position(|used| used.tree == tree);
+        if let Some(at) = at
+            && table.belongs_to(self.opening)
+            && self.tables[at].intent.is_some_and(|held| held.covers(mode))
+        {
+            return Ok(at);
         }
-        match self.entered(table, mode) {
-            (Some(at), true) => Ok(Ok(at)),
-            (at, _) => self.enter_step(table, mode, at),
-        }
+        self.enter_first(table, mode, at)
     }
 
     /// Takes the intent lock `mode` on a table on which the transaction does not hold it yet. `at`
     /// is the index of the table in `tables`, or `None` if it is not there.
     fn enter_first(&mut self, table: &Table, mode: IntentMode, at: Option<usize>) -> Result<usize> {
-        loop {
-            match self.enter_step(table, mode, at)? {
-                Ok(at) => return Ok(at),
-                Err(lacking) => self.wait_for_whole(lacking)?,
-            }
-        }
+        self.enter_with(table, mode, at, TransactionState::wait_for_whole)
     }
 
-    /// Does what [`enter_first`](TransactionState::enter_first) does without waiting, or returns
-    /// the intent lock that was denied.
-    #[inline]
-    fn enter_step(
+    /// Does what [`enter_first`](TransactionState::enter_first) does. Calls `denied` for each lock
+    /// that was denied; the lock is held if that succeeds.
+    #[inline(always)] // Each driver has its own.
+    fn enter_with<E: From<Error>>(
         &mut self,
         table: &Table,
         mode: IntentMode,
         at: Option<usize>,
-    ) -> Result<std::result::Result<usize, LackingIntent>> {
+        denied: impl Fn(&mut TransactionState, LackingIntent) -> std::result::Result<(), E>,
+    ) -> std::result::Result<usize, E> {
         self.core.check_open()?;
-        let unknown = || Err(Error::UnknownTable { name: table.name().into() });
+        let unknown = || Err(Error::UnknownTable { name: table.name().into() }.into());
         if !table.belongs_to(self.opening) {
             return unknown();
         }
@@ -369,13 +341,11 @@ impl TransactionState {
         // second transaction of the same drop changes the catalogue: if both locks were in one
         // entry, the drop would wait for itself.
         if tree != TreeId::CATALOGUE {
-            if let Err(lacking) = self.enter_database_step(mode.above()) {
-                return Ok(Err(lacking));
-            }
+            self.enter_database_with(mode.above(), &denied)?;
             let resource = ResourceId(tree.0);
             let outcome = self.core.locks.try_acquire_intent(&mut self.owner, resource, mode);
             if outcome == Outcome::Denied {
-                return Ok(Err(LackingIntent { wanted: Wanted::Table(tree), resource, mode }));
+                denied(self, LackingIntent { wanted: Wanted::Table(tree), resource, mode })?;
             }
         }
         // A drop marks the table before it releases the table's absolute lock, so once the intent
@@ -391,21 +361,24 @@ impl TransactionState {
         if self.tables[at].hold(mode, database) {
             self.publish_absolute(tree, self.tables[at].intent);
         }
-        Ok(Ok(at))
+        Ok(at)
     }
 
     /// Makes sure that the transaction holds `mode` on the database: the intent that goes with a
-    /// lock on a table, or the absolute mode of `lock_database`. Does not wait: a lock that was
-    /// denied is returned.
-    #[inline]
-    fn enter_database_step(&mut self, mode: IntentMode) -> std::result::Result<(), LackingIntent> {
+    /// lock on a table, or the absolute mode of `lock_database`.
+    #[inline(always)]
+    fn enter_database_with<E>(
+        &mut self,
+        mode: IntentMode,
+        denied: impl Fn(&mut TransactionState, LackingIntent) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         if self.database.is_some_and(|held| held.covers(mode)) {
             return Ok(());
         }
         let resource = ResourceId::DATABASE;
         let outcome = self.core.locks.try_acquire_intent(&mut self.owner, resource, mode);
         if outcome == Outcome::Denied {
-            return Err(LackingIntent { wanted: Wanted::DATABASE, resource, mode });
+            denied(self, LackingIntent { wanted: Wanted::DATABASE, resource, mode })?;
         }
         self.database = Some(self.database.map_or(mode, |held| held.supremum(mode)));
         Ok(())
@@ -414,9 +387,7 @@ impl TransactionState {
     /// Locks the whole database (TXN-6).
     pub(crate) fn lock_database(&mut self, mode: IntentMode) -> Result<()> {
         self.core.check_open()?;
-        while let Err(lacking) = self.enter_database_step(mode) {
-            self.wait_for_whole(lacking)?;
-        }
+        self.enter_database_with(mode, TransactionState::wait_for_whole)?;
         self.cover_tables();
         Ok(())
     }

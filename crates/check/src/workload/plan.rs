@@ -15,6 +15,8 @@ const ROWS: u64 = 32;
 const SUMMED_ROWS: u64 = 8;
 /// After this many transactions other keys come into use, so that lists stay short.
 const TURNOVER: u64 = 400;
+/// One of this many transactions is a task's.
+const TASK_ONE_IN: u64 = 3;
 /// Values that one transaction may write.
 pub(super) const VALUES_PER_TRANSACTION: u64 = 64;
 
@@ -76,7 +78,10 @@ impl Planner {
             }
         }
         let hows = [How::Transact, How::Submit, How::Commit, How::CommitPipelined];
-        let how = hows[self.random.below(4) as usize];
+        let mut how = hows[self.random.below(4) as usize];
+        if self.random.one_in(TASK_ONE_IN) {
+            how = How::Task;
+        }
         Plan { steps, how, abort: self.random.one_in(20) }
     }
 

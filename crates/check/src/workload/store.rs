@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use clearway::{Database, Error, Pending, Result, Savepoint, Table, Transaction};
-use clearway_sync::thread;
+use clearway_sync::{
+    atomic::{AtomicU64, Ordering},
+    thread,
+};
 
 use super::patterned::Patterned;
 use crate::history::{Op, Way};
@@ -67,6 +70,8 @@ pub enum How {
     Commit,
     /// The same, pipelined.
     CommitPipelined,
+    /// As a task, of which operations, the commit or the whole transaction may be dropped.
+    Task,
 }
 
 /// A transaction as a closure that returns the operations it performed.
@@ -86,9 +91,11 @@ pub trait Store: Sync {
 
 /// The engine.
 pub struct EngineStore {
-    database: Database,
+    pub(super) database: Database,
     tables: Vec<Table>,
     patterned: Option<Patterned>,
+    /// The number of tasks so far, from which each one's random choices follow.
+    tasks: AtomicU64,
 }
 
 /// The additional table for pattern steps.
@@ -99,7 +106,7 @@ impl EngineStore {
     pub fn new(database: Database) -> Result<EngineStore> {
         let tables = Place::ALL.iter().map(|place| database.table(place.name()));
         let tables = tables.collect::<Result<_>>()?;
-        Ok(EngineStore { database, tables, patterned: None })
+        Ok(EngineStore { database, tables, patterned: None, tasks: AtomicU64::new(0) })
     }
 
     /// Like [`EngineStore::new`], but keys follow a pattern drawn from the seed, and transactions
@@ -119,6 +126,44 @@ impl EngineStore {
             patterned.advance(tx)?;
         }
         body(&mut EngineAccess { tx, store: self, mark: None })
+    }
+
+    /// Returns a number that differs for each task.
+    pub(super) fn next_task(&self) -> u64 {
+        self.tasks.fetch_add(1, Ordering::Relaxed) // a counter
+    }
+
+    pub(super) fn table(&self, place: Place) -> Table {
+        self.tables[place as usize].clone()
+    }
+
+    pub(super) fn key(&self, number: u64) -> Vec<u8> {
+        match &self.patterned {
+            Some(patterned) => patterned.key(number),
+            None => number.to_be_bytes().to_vec(),
+        }
+    }
+
+    /// Returns the number of a key.
+    pub(super) fn number(&self, key: &[u8]) -> u64 {
+        match &self.patterned {
+            Some(patterned) => patterned.number(key),
+            None => super::number(key, 0),
+        }
+    }
+
+    /// Returns the keys between two numbers, and true if a scan of them in this direction ascends.
+    pub(super) fn range(
+        &self,
+        low: u64,
+        high: u64,
+        way: Way,
+    ) -> (std::ops::RangeInclusive<Vec<u8>>, bool) {
+        let is_up = way == Way::Up;
+        match self.patterned.as_ref().is_some_and(Patterned::is_descending) {
+            true => (self.key(high)..=self.key(low), !is_up),
+            false => (self.key(low)..=self.key(high), is_up),
+        }
     }
 
     /// Returns the database.
@@ -182,6 +227,7 @@ impl Store for EngineStore {
                 let (tx, ops) = self.interactive(body)?;
                 Ok(ticket(tx.commit_pipelined()?, |()| ops))
             }
+            How::Task => super::task::run(self, body),
         }
     }
 }
@@ -192,41 +238,21 @@ struct EngineAccess<'a> {
     mark: Option<Savepoint>,
 }
 
-impl EngineAccess<'_> {
-    fn table(&self, place: Place) -> Table {
-        self.store.tables[place as usize].clone()
-    }
-
-    fn key(&self, number: u64) -> Vec<u8> {
-        match &self.store.patterned {
-            Some(patterned) => patterned.key(number),
-            None => number.to_be_bytes().to_vec(),
-        }
-    }
-
-    fn number(&self, key: &[u8]) -> u64 {
-        match &self.store.patterned {
-            Some(patterned) => patterned.number(key),
-            None => super::number(key, 0),
-        }
-    }
-}
-
 impl Access for EngineAccess<'_> {
     fn get(&mut self, place: Place, key: u64) -> Result<Option<Vec<u8>>> {
-        self.tx.get(&self.table(place), self.key(key))
+        self.tx.get(&self.store.table(place), self.store.key(key))
     }
 
     fn get_for_update(&mut self, place: Place, key: u64) -> Result<Option<Vec<u8>>> {
-        self.tx.get_for_update(&self.table(place), self.key(key))
+        self.tx.get_for_update(&self.store.table(place), self.store.key(key))
     }
 
     fn put(&mut self, place: Place, key: u64, value: &[u8]) -> Result<()> {
-        self.tx.put(&self.table(place), self.key(key), value).map(drop)
+        self.tx.put(&self.store.table(place), self.store.key(key), value).map(drop)
     }
 
     fn remove(&mut self, place: Place, key: u64) -> Result<()> {
-        match self.tx.delete(&self.table(place), self.key(key)) {
+        match self.tx.delete(&self.store.table(place), self.store.key(key)) {
             Err(Error::NotFound) => Ok(()),
             result => result,
         }
@@ -239,17 +265,14 @@ impl Access for EngineAccess<'_> {
         high: u64,
         way: Way,
     ) -> Result<Vec<(u64, Vec<u8>)>> {
-        let table = self.table(place);
-        let (mut range, mut is_up) = (self.key(low)..=self.key(high), way == Way::Up);
-        if self.store.patterned.as_ref().is_some_and(Patterned::is_descending) {
-            (range, is_up) = (self.key(high)..=self.key(low), !is_up);
-        }
+        let table = self.store.table(place);
+        let (range, is_up) = self.store.range(low, high, way);
         let scan = match is_up {
             true => self.tx.scan(&table, range),
             false => self.tx.scan_descending(&table, range),
         };
         let entries: Vec<_> = scan.collect::<Result<_>>()?;
-        Ok(entries.into_iter().map(|(key, value)| (self.number(&key), value)).collect())
+        Ok(entries.into_iter().map(|(key, value)| (self.store.number(&key), value)).collect())
     }
 
     fn savepoint(&mut self) -> Result<()> {

@@ -33,11 +33,31 @@
 //! for `w` waits for what it *holds* or converts. Therefore an owner that holds nothing need not
 //! search (DEADLOCK-2), and edges need to name holders only.
 //!
+//! # Withdrawals (SEARCH-1)
+//! A task that is dropped withdraws its request (`LockTable::cancel`) while others search, and so
+//! does a waiter at its time limit or that dies: a waiting owner may do this one thing. Let `x` be
+//! the owner that withdraws.
+//!
+//! - It removes edges: those of `x`, which no longer waits, and those that lead to `x` because of
+//!   its request or conversion. What `x` holds keeps its edges. A waiter `i` behind the newcomer
+//!   `x` has edges to the owners that block `x` instead (`Entries::blockers`). One that remains
+//!   without `x` is `i`'s own; one that does not is gone.
+//! - It creates no edge by itself. Its latch hold may grant waiters that only `x` blocked, and a
+//!   grant creates edges to the granted owner `k`: an event of `k` in the sense of step 2, whoever
+//!   performs it, for `k` publishes another wait only after it has picked the grant up. The same
+//!   holds if a lock that `x` was granted and has not picked up is given back.
+//! - So a cycle without `x` loses no edge and gains none, and its last owner in the order of the
+//!   stores finds it as before. A cycle with `x` is broken. If `x` was marked as its victim, the
+//!   mark dies with the wait (DEADLOCK-3); the cycles that finders left to `x` (GRAPH-4) all lead
+//!   through `x`, so they are broken too. A later request of `x` is a new wait with its own store
+//!   and its own search.
+//!
 //! # Why no owner dies without a deadlock (SEARCH-2)
 //! The search reads edges one after another, so it may find a cycle whose edges never existed at
 //! the same time. It therefore walks the path again (GRAPH-2). The withdrawal itself yields to a
 //! grant (LOCK-WAIT-4). A victim that was marked by another owner searches for itself before it
-//! dies.
+//! dies. If an owner of the cycle withdraws after the moment at which every edge existed, the
+//! victim dies all the same: it could not know better.
 //!
 //! # Why marking victims is enough (SEARCH-1)
 //! A request can close several cycles. If the requester dies, all of them break; each other victim

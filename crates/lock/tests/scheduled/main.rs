@@ -9,6 +9,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicI64, AtomicU64, Ordering::SeqCst},
 };
+use std::task::{Context, Poll, Waker};
 
 use clearway_base::{Error, Lsn};
 use clearway_lock::{
@@ -42,6 +43,34 @@ fn random_locks_exclude_each_other_and_every_wait_ends() {
             enter(&*cells, &mine, -1);
             Ok(())
         });
+    });
+}
+
+/// Tasks queue up for the keys of a ring and withdraw, while its owners queue up and search. They
+/// wait for the ring, which does not wait for what they hold: it has its one victim, and no task is
+/// one. If a withdrawal hid the cycle, the ring would hang.
+#[test]
+fn withdrawals_beside_a_ring_cost_no_other_victim() {
+    check("withdrawals", 2_500, || {
+        let table = table();
+        let owners = holders(&table, 4);
+        let shared = table.clone();
+        let died = victims(&table, owners, move |n, owner| {
+            if n < 2 {
+                return lock(&shared, owner, 1 - n as u64, RangeMode::XN);
+            }
+            let mut cx = Context::from_waker(Waker::noop());
+            for _ in 0..2 {
+                let (key, mode) = (id(random(2)), [RangeMode::XN, RangeMode::SN][n - 2]);
+                if let Poll::Ready(result) = shared.poll_acquire(owner, key, mode, &mut cx) {
+                    return result;
+                }
+                thread::yield_now();
+                shared.cancel(owner);
+            }
+            Ok(())
+        });
+        assert_eq!(died, 1);
     });
 }
 

@@ -15,7 +15,7 @@ use crate::oracles::Change;
 pub(super) type Scenario = (&'static str, fn(&mut ScenarioRunner) -> StepResult);
 
 /// All scenarios except for the patterned ones.
-pub(super) const SCENARIOS: [Scenario; 19] = [
+pub(super) const SCENARIOS: [Scenario; 20] = [
     ("create", create),
     ("tables", tables),
     ("splits", splits),
@@ -33,6 +33,7 @@ pub(super) const SCENARIOS: [Scenario; 19] = [
     ("log-full", log_full),
     ("drops", drops),
     ("mixed", mixed),
+    ("tasks", tasks),
     ("old-closed", old_closed),
     ("old-killed", old_killed),
 ];
@@ -195,6 +196,37 @@ fn overflow(runner: &mut ScenarioRunner) -> StepResult {
     runner.flush()?;
     fill(runner, 20..30, 3)?;
     runner.flush()
+}
+
+/// Transactions of tasks. After the reopening the cache is empty: they read through the read queue.
+fn tasks(runner: &mut ScenarioRunner) -> StepResult {
+    start_checking_redo(runner)?;
+    for round in 0..4 {
+        let mut work = runner.begin_task();
+        for number in round * 12..round * 12 + 12 {
+            runner.insert(&mut work, TABLE, &key(shuffled(number)), &value(number, 40))?;
+        }
+        runner.put(&mut work, TABLE, &key(200 + round), &value(round, 9000))?;
+        runner.commit_durably(work)?;
+    }
+    runner.close()?;
+    runner.open()?;
+    for round in 0..4 {
+        let mut dropped = runner.begin_task();
+        runner.put(&mut dropped, TABLE, &key(200 + round), &value(round + 1, 20_000))?;
+        runner.delete(&mut dropped, TABLE, &key(shuffled(round)))?;
+        let mut work = runner.begin_task();
+        for number in (20 + round..48).step_by(4) {
+            runner.update(&mut work, TABLE, &key(shuffled(number)), &value(number + 1, 60))?;
+        }
+        if round == 2 {
+            runner.checkpoint()?;
+        }
+        runner.abandon_work(dropped)?;
+        runner.delete(&mut work, TABLE, &key(200 + round))?;
+        runner.commit_durably(work)?;
+    }
+    runner.checkpoint()
 }
 
 fn savepoints(runner: &mut ScenarioRunner) -> StepResult {

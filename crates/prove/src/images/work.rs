@@ -2,7 +2,8 @@
 
 use clearway_base::{Error, Lsn, Result};
 use clearway_lock::WaitLimit;
-use clearway_txn::{Savepoint, Table, Transaction};
+use clearway_sync::block_on;
+use clearway_txn::{Kind, Savepoint, Table, Transaction};
 
 use super::runner::{ScenarioRunner, StepResult};
 use crate::{
@@ -13,6 +14,8 @@ use crate::{
 /// A transaction and its changes.
 pub(super) struct Work {
     txn: Held<Transaction>,
+    /// True if its operations are futures.
+    is_task: bool,
     changes: Vec<Change>,
 }
 
@@ -22,9 +25,17 @@ pub(super) struct MarkedState(Savepoint, usize);
 impl ScenarioRunner {
     /// Begins a transaction.
     pub(super) fn begin(&mut self) -> Work {
-        let mut txn = self.engine().begin();
+        self.work(self.engine().begin(), false)
+    }
+
+    /// Begins the transaction of a task.
+    pub(super) fn begin_task(&mut self) -> Work {
+        self.work(self.engine().begin_task(Kind::NONE), true)
+    }
+
+    fn work(&self, mut txn: Transaction, is_task: bool) -> Work {
         txn.set_wait_limit(WaitLimit::NoWait);
-        Work { txn: Held::new(txn), changes: Vec::new() }
+        Work { txn: Held::new(txn), is_task, changes: Vec::new() }
     }
 
     fn operate<T>(
@@ -47,7 +58,11 @@ impl ScenarioRunner {
         key: &[u8],
         value: &[u8],
     ) -> StepResult {
-        self.operate(w, "insert", table, |txn, handle| txn.insert(handle, key, value))?;
+        let is_task = w.is_task;
+        self.operate(w, "insert", table, |txn, handle| match is_task {
+            true => block_on(txn.insert_as_task(handle, key, value)),
+            false => txn.insert(handle, key, value),
+        })?;
         w.changes.push(Change::put(table, key, value));
         Ok(())
     }
@@ -60,7 +75,11 @@ impl ScenarioRunner {
         key: &[u8],
         value: &[u8],
     ) -> StepResult {
-        self.operate(w, "put", table, |txn, handle| txn.put(handle, key, value))?;
+        let is_task = w.is_task;
+        self.operate(w, "put", table, |txn, handle| match is_task {
+            true => block_on(txn.put_as_task(handle, key, value)),
+            false => txn.put(handle, key, value),
+        })?;
         w.changes.push(Change::put(table, key, value));
         Ok(())
     }
@@ -73,14 +92,22 @@ impl ScenarioRunner {
         key: &[u8],
         value: &[u8],
     ) -> StepResult {
-        self.operate(w, "update", table, |txn, handle| txn.update(handle, key, value))?;
+        let is_task = w.is_task;
+        self.operate(w, "update", table, |txn, handle| match is_task {
+            true => block_on(txn.update_as_task(handle, key, value)),
+            false => txn.update(handle, key, value),
+        })?;
         w.changes.push(Change::put(table, key, value));
         Ok(())
     }
 
     /// Deletes a key.
     pub(super) fn delete(&mut self, w: &mut Work, table: &str, key: &[u8]) -> StepResult {
-        self.operate(w, "delete", table, |txn, handle| txn.delete(handle, key))?;
+        let is_task = w.is_task;
+        self.operate(w, "delete", table, |txn, handle| match is_task {
+            true => block_on(txn.delete_as_task(handle, key)),
+            false => txn.delete(handle, key),
+        })?;
         w.changes.push(Change::delete(table, key));
         Ok(())
     }
@@ -124,7 +151,8 @@ impl ScenarioRunner {
     /// Commits, and does not wait until the commit is durable.
     pub(super) fn commit(&mut self, work: Work) -> StepResult<Lsn> {
         self.set_in_progress(usize::from(!work.changes.is_empty()));
-        let committed = work.txn.into_inner().commit();
+        let (txn, is_task) = (work.txn.into_inner(), work.is_task);
+        let committed = if is_task { block_on(txn.commit_as_task()) } else { txn.commit() };
         self.in_progress = 0;
         match committed {
             Ok(done) => {
@@ -149,6 +177,16 @@ impl ScenarioRunner {
         match work.txn.into_inner().rollback() {
             Ok(_) => self.note(),
             Err(error) => self.expect_stopped("rollback", &error)?,
+        }
+        Ok(())
+    }
+
+    /// Drops the transaction of a task: the engine rolls it back.
+    pub(super) fn abandon_work(&mut self, work: Work) -> StepResult {
+        drop(work.txn.into_inner());
+        match self.engine().log().health() {
+            Ok(()) => self.note(),
+            Err(error) => self.expect_stopped("a drop", &error)?,
         }
         Ok(())
     }

@@ -21,6 +21,14 @@ pub struct RunCounters {
     pub rollbacks: u64,
     /// Requests for a lock that was held.
     pub blocked: u64,
+    /// Polls of tasks that went on waiting.
+    pub waits: u64,
+    /// Operations of tasks dropped while they waited.
+    pub cancelled: u64,
+    /// Transactions of tasks dropped.
+    pub dropped: u64,
+    /// Victims of deadlocks.
+    pub victims: u64,
     /// Operations refused for lack of space.
     pub full: u64,
     /// Power cuts.
@@ -47,7 +55,7 @@ pub struct RunCounters {
 
 impl RunCounters {
     /// Returns every count with its name.
-    fn fields(&mut self) -> [(&'static str, &mut u64); 18] {
+    fn fields(&mut self) -> [(&'static str, &mut u64); 22] {
         [
             ("seeds", &mut self.seeds),
             ("steps", &mut self.steps),
@@ -56,6 +64,10 @@ impl RunCounters {
             ("acknowledged", &mut self.acknowledged),
             ("rollbacks", &mut self.rollbacks),
             ("blocked", &mut self.blocked),
+            ("waits", &mut self.waits),
+            ("cancelled", &mut self.cancelled),
+            ("dropped", &mut self.dropped),
+            ("victims", &mut self.victims),
             ("full", &mut self.full),
             ("crashes", &mut self.crashes),
             ("crashes_in_recovery", &mut self.crashes_in_recovery),
@@ -98,6 +110,9 @@ impl fmt::Display for RunCounters {
         writeln!(f, "commits       {:>12}   readers {}", self.commits, self.readers)?;
         writeln!(f, "acknowledged  {:>12}   rollbacks {}", self.acknowledged, self.rollbacks)?;
         writeln!(f, "blocked       {:>12}   full {}", self.blocked, self.full)?;
+        let (cancelled, dropped) = (self.cancelled, self.dropped);
+        writeln!(f, "tasks waited  {:>12}   deadlocks {}", self.waits, self.victims)?;
+        writeln!(f, "dropped       {cancelled:>12}   whole transactions {dropped}")?;
         let within = self.crashes_in_recovery;
         writeln!(f, "crashes       {:>12}   in recovery {within}", self.crashes)?;
         writeln!(f, "recoveries    {:>12}   reopenings {}", self.recoveries, self.reopenings)?;

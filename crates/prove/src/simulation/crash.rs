@@ -93,6 +93,7 @@ impl World {
     /// so it writes nothing more.
     fn forget_running(&mut self) {
         self.sessions.iter_mut().for_each(|session| drop(session.take()));
+        self.retry = None;
         self.tables.clear();
         self.pending.clear();
         self.unfinished_drops.clear();

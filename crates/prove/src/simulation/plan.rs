@@ -90,6 +90,8 @@ pub(super) struct Plan {
     /// The number of refused lock requests after which a transaction is rolled back.
     pub(super) refusals_max: u32,
     pub(super) has_posix_metadata: bool,
+    /// True if most transactions are tasks: with the odd seeds.
+    pub(super) has_tasks: bool,
     weights: [u32; 12],
     node_bytes: usize,
     segment_bytes: u64,
@@ -120,6 +122,7 @@ impl Plan {
             steps: random.pick(&[60, 150, 150, 400]),
             refusals_max: random.pick(&[2, 5, 20]),
             has_posix_metadata: random.one_in(2),
+            has_tasks: seed % 2 == 1,
             weights: random.pick(&PROFILES),
             node_bytes,
             segment_bytes,

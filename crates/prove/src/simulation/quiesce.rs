@@ -53,12 +53,7 @@ impl World {
     /// ORACLE-8: runs all transactions to their end.
     fn finish_all(&mut self) -> Verdict {
         for _ in 0..STEPS_MAX {
-            let running = |at: &usize| self.sessions[*at].is_some();
-            let running: Vec<usize> = (0..self.sessions.len()).filter(running).collect();
-            if running.is_empty() {
-                return Ok(());
-            }
-            let at = self.random.pick(&running);
+            let Some(at) = self.pick_session()? else { return Ok(()) };
             self.operate(at)?;
             self.acknowledge_results()?;
             self.watch.verdict()?;

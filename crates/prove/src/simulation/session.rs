@@ -1,16 +1,17 @@
 //! One of the concurrent transactions: its program, its own writes and its footprint. A session
 //! executes the operations of the program and judges their results.
 
-use std::{collections::BTreeMap, ops::Bound, sync::Arc};
+use std::{collections::BTreeMap, ops::Bound, rc::Rc};
 
-use clearway_base::{Error, Result};
-use clearway_lock::{AbsoluteMode, WaitLimit};
+use clearway_base::Error;
+use clearway_lock::AbsoluteMode;
 use clearway_testkit::Random;
 use clearway_testkit::errors::{self, Circumstances};
 use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{Engine, Savepoint, Table, TableCursor, Transaction};
+use clearway_txn::{RetryContext, Savepoint, Table};
 
 use super::{
+    client::{Call, Client, Interrupt, Returned},
     expected::{Overlay, rest_after},
     footprint::{Footprint, KeyRange, slice},
     prints_steps,
@@ -30,6 +31,10 @@ pub(super) enum Progress {
     Advanced,
     /// Another transaction holds the lock: the operation is repeated later.
     Blocked,
+    /// The operation of a task waits: it is continued later.
+    Waits,
+    /// A deadlock's victim: the engine has rolled the transaction back.
+    Victim,
     /// The log or the disk is full: the operation has changed nothing.
     Full,
     /// The disk has failed.
@@ -50,14 +55,22 @@ pub(super) struct Surroundings<'a> {
     pub(super) is_stopped: bool,
 }
 
+/// The result of a part of an operation: true if the operation is complete.
+type Part = Result<bool, Interrupt>;
+
 /// See the module.
 pub(super) struct Session {
-    txn: Transaction,
+    client: Client,
     program: Box<dyn Program>,
+    /// The retry context that the transaction begins with, if it is the next attempt of a
+    /// deadlock's victim.
+    retry: Option<Rc<RetryContext>>,
     /// The table that the transaction locks first, and the mode.
     table_lock: Option<(Table, AbsoluteMode)>,
     /// The current operation; `None` if the program has to choose the next one.
     operation: Option<Operation>,
+    /// The operation that was dropped, if another one comes before its repetition.
+    dropped: Option<Operation>,
     answer: Answer,
     scan: Option<Scan>,
     overlay: Overlay,
@@ -73,27 +86,26 @@ pub(super) struct Session {
 
 /// A scan in progress.
 struct Scan {
-    cursor: TableCursor,
     rest: KeyRange,
     rows: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 /// A transaction whose program has ended, and the data for its entry in the history.
 pub(super) struct Finished {
-    pub(super) txn: Transaction,
+    pub(super) client: Client,
     pub(super) overlay: Overlay,
     pub(super) depends_on: usize,
 }
 
 impl Session {
-    pub(super) fn begin(engine: &Arc<Engine>, program: Box<dyn Program>) -> Session {
-        let mut txn = engine.begin();
-        txn.set_wait_limit(WaitLimit::NoWait);
+    pub(super) fn begin(client: Client, program: Box<dyn Program>) -> Session {
         Session {
-            txn,
+            client,
             program,
+            retry: None,
             table_lock: None,
             operation: None,
+            dropped: None,
             answer: Answer::Done,
             scan: None,
             overlay: Overlay::default(),
@@ -110,14 +122,55 @@ impl Session {
         self.table_lock = Some((table, mode));
     }
 
+    /// Makes the transaction the next attempt of a deadlock's victim.
+    pub(super) fn resume_at_start(&mut self, context: Rc<RetryContext>) {
+        self.retry = Some(context);
+    }
+
+    /// Returns true if an operation of a task waits.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.client.is_waiting()
+    }
+
+    /// Returns true if a step may do something.
+    pub(super) fn is_runnable(&self) -> bool {
+        self.client.is_runnable()
+    }
+
+    /// Returns true if the transaction is a task's.
+    pub(super) fn is_task(&self) -> bool {
+        self.client.is_task()
+    }
+
+    /// Returns true if the transaction has ended without being told to.
+    pub(super) fn has_ended(&self) -> bool {
+        self.client.has_ended()
+    }
+
+    /// Drops the operation that waits. It has had no effect, so it is repeated; before a write is,
+    /// the transaction may read its key.
+    pub(super) fn cancel(&mut self, random: &mut Random) {
+        self.client.cancel();
+        self.retry = None;
+        self.refusals += 1;
+        if let Some(Operation::Write { table, key, .. }) = &self.operation {
+            if random.one_in(2) {
+                let (table, key) = (table.clone(), key.clone());
+                let intent = random.pick(&[ReadIntent::Read, ReadIntent::Update]);
+                let get = Operation::Get { table, key, intent };
+                self.dropped = self.operation.replace(get);
+            }
+        }
+    }
+
     /// Describes the last operation and its result, for the printed steps.
     pub(super) fn last(&self) -> String {
         let brief: String = self.last.chars().take(150).collect();
-        format!("{:?} {brief} → {:?}", self.txn.id(), self.answer)
+        format!("{:?} {brief} → {:?}", self.client.id(), self.answer)
     }
 
     pub(super) fn finish(self) -> Finished {
-        Finished { txn: self.txn, overlay: self.overlay, depends_on: self.depends_on }
+        Finished { client: self.client, overlay: self.overlay, depends_on: self.depends_on }
     }
 
     /// Runs one step of the program.
@@ -126,10 +179,10 @@ impl Session {
         random: &mut Random,
         around: &Surroundings<'_>,
     ) -> Verdict<Progress> {
-        if let Some(progress) = self.lock_table_first()? {
+        if let Some(progress) = self.begin_first()? {
             return Ok(progress);
         }
-        let operation = match self.operation.take() {
+        let operation = match self.operation.take().or_else(|| self.dropped.take()) {
             Some(operation) => operation,
             None => self.program.next(random, &self.answer),
         };
@@ -149,30 +202,46 @@ impl Session {
                 self.operation = Some(operation);
                 Progress::Advanced
             }
-            Err(error) => {
+            Err(interrupt) => {
                 let call = call_of(&operation);
                 self.operation = Some(operation);
-                classify(call, error)?
+                judge_interrupt(call, interrupt)?
             }
         };
         match progress {
             Progress::Blocked => self.refusals += 1,
+            Progress::Waits => {}
             _ => self.refusals = 0,
         }
         Ok(progress)
+    }
+
+    /// Does what comes before the program: takes the locks of a lost attempt, and locks a table.
+    /// Returns `None` if nothing is left to do.
+    fn begin_first(&mut self) -> Verdict<Option<Progress>> {
+        let Some(context) = &self.retry else { return self.lock_table_first() };
+        let progress = match self.client.call(|| Call::Resume(context.clone())) {
+            Ok(_) => Progress::Advanced,
+            Err(interrupt) => judge_interrupt("Transaction::get", interrupt)?,
+        };
+        if matches!(progress, Progress::Advanced) {
+            self.retry = None;
+        }
+        Ok(Some(progress))
     }
 
     /// Locks the table that the transaction locks first. Returns `None` if there is none or it is
     /// already locked.
     fn lock_table_first(&mut self) -> Verdict<Option<Progress>> {
         let Some((table, mode)) = &self.table_lock else { return Ok(None) };
-        let progress = match self.txn.lock_table(table, *mode) {
-            Ok(()) => Progress::Advanced,
-            Err(Error::UnknownTable { .. }) => Progress::Advanced,
-            Err(error) => classify("Transaction::lock_table", error)?,
+        let progress = match self.client.call(|| Call::LockTable(table.clone(), *mode)) {
+            Ok(_) => Progress::Advanced,
+            Err(Interrupt::Failed(Error::UnknownTable { .. })) => Progress::Advanced,
+            Err(interrupt) => judge_interrupt("Transaction::lock_table", interrupt)?,
         };
         match progress {
             Progress::Blocked => self.refusals += 1,
+            Progress::Waits => {}
             Progress::Advanced => (self.table_lock, self.refusals) = (None, 0),
             _ => self.refusals = 0,
         }
@@ -181,20 +250,17 @@ impl Session {
 
     /// Executes an operation or the next part of it. Returns true if the operation is complete, or
     /// the error of the engine.
-    fn carry_out(
-        &mut self,
-        operation: &Operation,
-        around: &Surroundings<'_>,
-    ) -> Verdict<Result<bool>> {
+    fn carry_out(&mut self, operation: &Operation, around: &Surroundings<'_>) -> Verdict<Part> {
         match operation {
             Operation::Get { table, key, intent } => self.get(around, table, key, *intent),
             Operation::Scan { .. } => self.scan(around, operation),
             Operation::Write { table, key, verb } => self.write(around, table, key, verb),
             Operation::Savepoint => {
                 self.answer = Answer::Done;
-                let savepoint = self.txn.savepoint();
-                Ok(savepoint.map(|savepoint| {
-                    self.savepoints.push((savepoint, self.overlay.clone()));
+                Ok(self.client.call(|| Call::Savepoint).map(|returned| {
+                    if let Returned::Savepoint(savepoint) = returned {
+                        self.savepoints.push((savepoint, self.overlay.clone()));
+                    }
                     true
                 }))
             }
@@ -203,7 +269,7 @@ impl Session {
         }
     }
 
-    fn rollback_to(&mut self, at: usize) -> Result<bool> {
+    fn rollback_to(&mut self, at: usize) -> Part {
         self.answer = Answer::Done;
         if self.savepoints.is_empty() {
             return Ok(true);
@@ -211,7 +277,7 @@ impl Session {
         let at = at % self.savepoints.len();
         self.savepoints.truncate(at + 1);
         let (savepoint, overlay) = &self.savepoints[at];
-        self.txn.rollback_to(savepoint)?;
+        self.client.call(|| Call::RollbackTo(savepoint.clone()))?;
         self.overlay = overlay.clone();
         Ok(true)
     }
@@ -222,15 +288,12 @@ impl Session {
         table: &str,
         key: &[u8],
         intent: ReadIntent,
-    ) -> Verdict<Result<bool>> {
+    ) -> Verdict<Part> {
         let Some(handle) = around.tables.get(table) else { return Ok(self.refuse()) };
-        let found = match intent {
-            ReadIntent::Read => self.txn.get(handle, key),
-            ReadIntent::Update => self.txn.get_for_update(handle, key),
-        };
-        let found = match found {
-            Ok(found) => found,
-            Err(error) => return Ok(Err(error)),
+        let found = match self.client.call(|| Call::Get(handle.clone(), key.to_vec(), intent)) {
+            Ok(Returned::Value(found)) => found,
+            Ok(_) => None,
+            Err(interrupt) => return Ok(Err(interrupt)),
         };
         self.see_key(around, table, key, |expected| expected == found.as_deref())?;
         self.answer = Answer::Value(found);
@@ -238,7 +301,8 @@ impl Session {
     }
 
     /// Completes an operation on a table that was dropped in the meantime.
-    fn refuse(&mut self) -> Result<bool> {
+    fn refuse(&mut self) -> Part {
+        self.client.cancel();
         self.answer = Answer::Refused;
         Ok(true)
     }
@@ -272,22 +336,18 @@ impl Session {
         table: &str,
         key: &[u8],
         verb: &Verb,
-    ) -> Verdict<Result<bool>> {
+    ) -> Verdict<Part> {
         let Some(handle) = around.tables.get(table) else { return Ok(self.refuse()) };
-        let (txn, mut was_there) = (&mut self.txn, None);
-        let result = match verb {
-            Verb::Insert(value) => txn.insert(handle, key, value),
-            Verb::Put(value) => txn.put(handle, key, value).map(|was| was_there = Some(was)),
-            Verb::Update(value) => txn.update(handle, key, value),
-            Verb::Delete => txn.delete(handle, key),
-        };
-        let (was_there, is_written) = match (result, verb) {
-            (Ok(()), Verb::Insert(_)) => (false, true),
-            (Ok(()), Verb::Update(_) | Verb::Delete) => (true, true),
-            (Ok(()), Verb::Put(_)) => (was_there == Some(true), true),
-            (Err(Error::DuplicateKey), Verb::Insert(_)) => (true, false),
-            (Err(Error::NotFound), Verb::Update(_) | Verb::Delete) => (false, false),
-            (Err(error), _) => return Ok(Err(error)),
+        let call = || Call::Write(handle.clone(), key.to_vec(), verb.clone());
+        let (was_there, is_written) = match (self.client.call(call), verb) {
+            (Ok(Returned::WasThere(was_there)), _) => (was_there, true),
+            (Ok(_), Verb::Insert(_)) => (false, true),
+            (Ok(_), _) => (true, true),
+            (Err(Interrupt::Failed(Error::DuplicateKey)), Verb::Insert(_)) => (true, false),
+            (Err(Interrupt::Failed(Error::NotFound)), Verb::Update(_) | Verb::Delete) => {
+                (false, false)
+            }
+            (Err(interrupt), _) => return Ok(Err(interrupt)),
         };
         self.see_key(around, table, key, |expected| expected.is_some() == was_there)?;
         self.answer = if is_written { Answer::Done } else { Answer::Refused };
@@ -306,7 +366,7 @@ impl Session {
         table: &str,
         key: &[u8],
         value: Option<Vec<u8>>,
-    ) -> Verdict<Result<bool>> {
+    ) -> Verdict<Part> {
         self.overlay.set(table, key, value);
         self.footprint.write_key(table, key);
         check_others(around, |other| other.check_write(table, key))?;
@@ -314,7 +374,7 @@ impl Session {
     }
 
     /// Reads the next few entries of a range. Returns true if the scan is complete.
-    fn scan(&mut self, around: &Surroundings<'_>, operation: &Operation) -> Verdict<Result<bool>> {
+    fn scan(&mut self, around: &Surroundings<'_>, operation: &Operation) -> Verdict<Part> {
         let Operation::Scan { table, lower, upper, direction, intent, limit } = operation else {
             return Ok(Ok(true));
         };
@@ -322,13 +382,11 @@ impl Session {
         let mut scan = match self.scan.take() {
             Some(scan) => scan,
             None => {
-                let (low, high) = (lower.clone(), upper.clone());
-                match self.txn.cursor(handle, low, high, *direction, *intent) {
-                    Ok(cursor) => {
-                        let rest = (lower.clone(), upper.clone());
-                        Scan { cursor, rest, rows: Vec::new() }
-                    }
-                    Err(error) => return Ok(Err(error)),
+                let rest = (lower.clone(), upper.clone());
+                let open = || Call::OpenCursor(handle.clone(), rest.clone(), *direction, *intent);
+                match self.client.call(open) {
+                    Ok(_) => Scan { rest, rows: Vec::new() },
+                    Err(interrupt) => return Ok(Err(interrupt)),
                 }
             }
         };
@@ -339,9 +397,9 @@ impl Session {
                     self.answer = Answer::Rows(scan.rows);
                     return Ok(Ok(true));
                 }
-                Err(error) => {
+                Err(interrupt) => {
                     self.scan = Some(scan);
-                    return Ok(Err(error));
+                    return Ok(Err(interrupt));
                 }
             }
         }
@@ -356,10 +414,11 @@ impl Session {
         around: &Surroundings<'_>,
         table: &str,
         direction: Direction,
-    ) -> Verdict<Result<bool>> {
-        let found = match scan.cursor.next(&mut self.txn) {
-            Ok(found) => found,
-            Err(error) => return Ok(Err(error)),
+    ) -> Verdict<Part> {
+        let found = match self.client.call(|| Call::Advance) {
+            Ok(Returned::Entry(found)) => found,
+            Ok(_) => None,
+            Err(interrupt) => return Ok(Err(interrupt)),
         };
         if around.is_stopped {
             return Ok(Ok(found.is_some()));
@@ -417,6 +476,17 @@ fn call_of(operation: &Operation) -> &'static str {
     }
 }
 
+/// Classifies the reason why a valid call has no result.
+///
+/// # Errors
+/// Those of [`classify`].
+fn judge_interrupt(call: &str, interrupt: Interrupt) -> Verdict<Progress> {
+    match interrupt {
+        Interrupt::Waits => Ok(Progress::Waits),
+        Interrupt::Failed(error) => classify(call, error),
+    }
+}
+
 /// Classifies the error of a valid call by its effect on the transaction. Faults of the disk are
 /// judged later.
 ///
@@ -427,6 +497,7 @@ pub(super) fn classify(call: &str, error: Error) -> Verdict<Progress> {
     listed.map_err(|detail| Violation::new(Oracle::Answer, detail))?;
     match error {
         Error::WouldBlock { .. } | Error::LockTimeout { .. } => Ok(Progress::Blocked),
+        Error::Deadlock { .. } => Ok(Progress::Victim),
         Error::LogFull { .. } | Error::DiskFull { .. } => Ok(Progress::Full),
         Error::Io { .. } | Error::Poisoned { .. } | Error::OutcomeUnknown { .. } => {
             Ok(Progress::DiskFailed(error))

@@ -1,14 +1,15 @@
 //! One run: the disk, the engine on it, the transactions, and their expected effects.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 
 use clearway_base::{Error, Lsn};
-use clearway_lock::AbsoluteMode;
+use clearway_lock::{AbsoluteMode, WaitLimit};
 use clearway_testkit::Random;
 use clearway_testkit::disk::{MetadataMode, SimDisk, SimOptions};
-use clearway_txn::{Engine, Table};
+use clearway_txn::{Engine, RetryContext, Table};
 
 use super::{
+    client::Client,
     counters::RunCounters,
     plan::{Plan, Step},
     print_step,
@@ -30,6 +31,15 @@ pub(super) const MAINTENANCE: &str = "Transaction::put";
 /// One transaction in this many uses the witness table instead of the workload's tables.
 const WITNESS_ONE_IN: u64 = 16;
 
+/// One of this many transactions blocks in a run whose transactions are tasks.
+const BLOCKING_ONE_IN: u64 = 8;
+/// One of this many tasks does not wait for locks.
+const HASTY_ONE_IN: u64 = 6;
+/// One of this many steps of an operation that waits drops it.
+const DROPPED_ONE_IN: u64 = 6;
+/// One of this many steps takes any transaction, also one whose task was not woken.
+const SPURIOUS_ONE_IN: u64 = 8;
+
 /// See the module.
 pub(super) struct World {
     pub(super) random: Random,
@@ -41,6 +51,8 @@ pub(super) struct World {
     pub(super) tables: BTreeMap<String, Table>,
     pub(super) history: History,
     pub(super) sessions: Vec<Option<Session>>,
+    /// The retry context of the last victim of a deadlock, for one of the next transactions.
+    pub(super) retry: Option<Rc<RetryContext>>,
     /// Results that wait for the log to become durable.
     pub(super) pending: Vec<Pending>,
     /// True if a fault of the disk was planned, which explains errors.
@@ -80,6 +92,7 @@ impl World {
             engine: None,
             tables: BTreeMap::new(),
             history: History::new(State::new()),
+            retry: None,
             pending: Vec::new(),
             is_faulty: false,
             stopped_at: None,
@@ -104,7 +117,7 @@ impl World {
             let some = &rest[..batch.min(rest.len())];
             let copies: Vec<_> = some.to_vec();
             let program = Loader { writes: copies.into_iter() };
-            self.sessions[0] = Some(Session::begin(self.engine(), Box::new(program)));
+            self.sessions[0] = Some(self.session(Box::new(program)));
             while self.sessions[0].is_some() {
                 self.operate(0)?;
             }
@@ -145,7 +158,7 @@ impl World {
         print_step(|| format!("{step:?} at operation {}", self.disk.operations()));
         match step {
             Step::Begin => self.begin(),
-            Step::Operate => match self.pick_session() {
+            Step::Operate => match self.pick_session()? {
                 Some(at) => self.operate(at)?,
                 None => self.begin(),
             },
@@ -167,8 +180,8 @@ impl World {
             Step::Crash => self.crash()?,
             Step::Fault => self.plan_fault(),
             Step::Abandon => {
-                if let Some(at) = self.pick_session() {
-                    self.roll_back(at)?;
+                if let Some(at) = self.pick_session()? {
+                    self.abandon(at)?;
                 }
             }
         }
@@ -188,7 +201,11 @@ impl World {
             true => Box::new(Witness::new(&mut self.random)),
             false => self.plan.workload.program(&mut self.random, state),
         };
-        let mut session = Session::begin(self.engine(), program);
+        let mut session = self.session(program);
+        let is_task = session.is_task();
+        if let Some(context) = self.retry.take_if(|_| is_task && self.random.one_in(2)) {
+            session.resume_at_start(context);
+        }
         if self.plan.locks_tables && !self.tables.is_empty() && self.random.one_in(6) {
             let tables: Vec<Table> = self.tables.values().cloned().collect();
             let mode = self.random.pick(&[AbsoluteMode::Shared, AbsoluteMode::Exclusive]);
@@ -197,15 +214,68 @@ impl World {
         self.sessions[at] = Some(session);
     }
 
-    fn pick_session(&mut self) -> Option<usize> {
-        let running: Vec<usize> =
-            (0..self.sessions.len()).filter(|at| self.sessions[*at].is_some()).collect();
-        (!running.is_empty()).then(|| self.random.pick(&running))
+    /// Begins a transaction with the driver that the plan chooses.
+    fn session(&mut self, program: Box<dyn Program>) -> Session {
+        let random = &mut self.random;
+        let is_task = self.plan.has_tasks && !random.one_in(BLOCKING_ONE_IN);
+        let client = if is_task {
+            let is_hasty = random.one_in(HASTY_ONE_IN);
+            let limit = if is_hasty { WaitLimit::NoWait } else { WaitLimit::Forever };
+            Client::task(self.engine(), limit)
+        } else {
+            Client::blocking(self.engine())
+        };
+        Session::begin(client, program)
+    }
+
+    /// Chooses the transaction whose turn it is; seldom one that waits and was not woken.
+    ///
+    /// # Errors
+    /// If all transactions wait and none was woken: no step would end that.
+    pub(super) fn pick_session(&mut self) -> Verdict<Option<usize>> {
+        let those = |is_one: fn(&Session) -> bool| -> Vec<usize> {
+            let is_one = |at: &usize| self.sessions[*at].as_ref().is_some_and(is_one);
+            (0..self.sessions.len()).filter(is_one).collect()
+        };
+        let (running, runnable) = (those(|_| true), those(Session::is_runnable));
+        if running.is_empty() {
+            return Ok(None);
+        }
+        if runnable.is_empty() && self.engine().health().is_ok() {
+            let detail = format!("all of {} transactions wait, and none was woken", running.len());
+            return Err(Violation::new(Oracle::Liveness, detail));
+        }
+        let is_spurious = runnable.len() < running.len() && self.random.one_in(SPURIOUS_ONE_IN);
+        let from = if runnable.is_empty() || is_spurious { running } else { runnable };
+        Ok(Some(self.random.pick(&from)))
+    }
+
+    /// Ends a transaction whose program has not ended: rolls it back, or drops it, which is the
+    /// engine's rollback.
+    fn abandon(&mut self, at: usize) -> Verdict {
+        let is_task = self.sessions[at].as_ref().is_some_and(Session::is_task);
+        if !is_task || self.random.one_in(2) {
+            return self.roll_back(at);
+        }
+        self.counters.dropped += 1;
+        print_step(|| format!("  {at}: dropped"));
+        drop(self.sessions[at].take());
+        match self.engine().log().health() {
+            Err(error) if self.stopped_at.is_none() => self.expect_stopped("a drop", &error),
+            _ => Ok(()),
+        }
     }
 
     /// Runs one operation of a transaction.
     pub(super) fn operate(&mut self, at: usize) -> Verdict {
         let Some(mut session) = self.sessions[at].take() else { return Ok(()) };
+        if session.is_waiting() && self.random.one_in(DROPPED_ONE_IN) {
+            print_step(|| format!("  {at}: an operation is dropped"));
+            self.counters.cancelled += 1;
+            session.cancel(&mut self.random);
+            self.sessions[at] = Some(session);
+            return Ok(());
+        }
         let (tables, state) = (&self.tables, self.history.state());
         // The engine may have stopped unnoticed, during an operation of another transaction.
         let is_stopped = self.engine().health().is_err();
@@ -220,21 +290,41 @@ impl World {
                 self.counters.blocked += 1;
                 if refusals > self.plan.refusals_max { self.roll_back(at) } else { Ok(()) }
             }
+            Progress::Waits => {
+                self.counters.waits += 1;
+                Ok(())
+            }
+            Progress::Victim => self.bury(at),
             Progress::Full => {
                 self.counters.full += 1;
                 // A user may free space and try again, or give up.
                 if self.random.one_in(2) { self.roll_back(at) } else { self.checkpoint() }
             }
-            Progress::DiskFailed(error) => self.handle_failure(Some(at), &error),
+            Progress::DiskFailed(error) => {
+                // The rollback of a deadlock's victim has failed: it has ended all the same.
+                self.sessions[at].take_if(|session| session.has_ended());
+                self.handle_failure(Some(at), &error)
+            }
             Progress::Commit => self.commit(at),
             Progress::Rollback => self.roll_back(at),
         }
     }
 
+    /// Ends a deadlock's victim, which the engine has rolled back.
+    fn bury(&mut self, at: usize) -> Verdict {
+        let Some(session) = self.sessions[at].take() else { return Ok(()) };
+        self.counters.victims += 1;
+        if !self.sessions.iter().flatten().any(Session::is_waiting) {
+            return Err(Violation::new(Oracle::Answer, "a deadlock, and no other task waits"));
+        }
+        self.retry = Some(Rc::new(session.finish().client.into_retry_context()));
+        Ok(())
+    }
+
     fn commit(&mut self, at: usize) -> Verdict {
         let Some(session) = self.sessions[at].take() else { return Ok(()) };
-        let Finished { txn, overlay, depends_on } = session.finish();
-        let committed = match txn.commit() {
+        let Finished { client, overlay, depends_on } = session.finish();
+        let committed = match client.commit() {
             Ok(committed) => committed,
             Err(error) => {
                 if error.is_outcome_unknown() {
@@ -275,8 +365,8 @@ impl World {
         let Some(session) = self.sessions[at].take() else { return Ok(()) };
         self.counters.rollbacks += 1;
         print_step(|| format!("  {at}: rolled back"));
-        let Finished { txn, depends_on, .. } = session.finish();
-        match txn.rollback() {
+        let Finished { client, depends_on, .. } = session.finish();
+        match client.roll_back() {
             // The results of its reads may be acknowledged as well.
             Ok(ack) => {
                 self.history.check_reader(depends_on, ack, self.engine().log().durable())?;

@@ -24,6 +24,7 @@ pub(crate) struct Delete {
 }
 
 impl Delete {
+    #[inline(always)] // Each driver has its own.
     pub(crate) fn step<C: Environment>(
         &mut self,
         tree: &Tree,

@@ -107,7 +107,7 @@ impl<'a> Store<'a> {
     }
 
     /// Returns true if the store has replaced a record.
-    #[inline]
+    #[inline(always)] // Each driver has its own.
     pub(crate) fn step<C: Environment>(
         &mut self,
         tree: &Tree,

@@ -45,6 +45,18 @@ enum LockRequest {
     Whole(ResourceId, IntentMode),
 }
 
+/// The reason why a task could not enter a table at once.
+enum Denied {
+    Lacking(LackingIntent),
+    Failed(Error),
+}
+
+impl From<Error> for Denied {
+    fn from(error: Error) -> Denied {
+        Denied::Failed(error)
+    }
+}
+
 impl LockRequest {
     fn mode(self) -> WantedMode {
         match self {
@@ -96,9 +108,12 @@ impl TransactionState {
     /// As [`enter`](TransactionState::enter), for a task.
     pub(crate) async fn enter_as_task(&mut self, table: &Table, mode: IntentMode) -> Result<usize> {
         loop {
-            match self.enter_or_lack(table, mode)? {
+            // The locks that it holds already are granted again without a wait.
+            let at = self.tables.iter().position(|used| used.tree == table.id());
+            match self.enter_with(table, mode, at, |_, lacking| Err(Denied::Lacking(lacking))) {
                 Ok(at) => return Ok(at),
-                Err(lacking) => self.await_intent(lacking).await?,
+                Err(Denied::Lacking(lacking)) => self.await_intent(lacking).await?,
+                Err(Denied::Failed(error)) => return Err(error),
             }
         }
     }
@@ -106,7 +121,7 @@ impl TransactionState {
     /// As [`lock_database`](TransactionState::lock_database), for a task.
     pub(crate) async fn lock_database_as_task(&mut self, mode: IntentMode) -> Result<()> {
         self.core.check_open()?;
-        while let Err(lacking) = self.enter_database_step(mode) {
+        while let Err(lacking) = self.enter_database_with(mode, |_, lacking| Err(lacking)) {
             self.await_intent(lacking).await?;
         }
         self.cover_tables();

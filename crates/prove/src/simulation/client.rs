@@ -1,0 +1,302 @@
+//! The transaction of a session, and its driver: a call blocks, or is a future that is polled.
+//!
+//! ```text
+//!   blocking   call ──► result, or refused because of a lock: called again later
+//!   task       call ──► future ── polled ──► result
+//!                         │  └── pending: polled again later
+//!                         └───── dropped: the transaction is back, and goes on
+//! ```
+//!
+//! The future of a task's call owns the transaction and the cursor. When it ends or is dropped, both
+//! come back, like a transaction that the façade lends to a closure.
+
+use std::{
+    cell::Cell,
+    future::Future,
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+    task::{Context, Poll, Wake, Waker},
+};
+
+use clearway_base::{Error, Lsn, Result, TxnId};
+use clearway_lock::{AbsoluteMode, WaitLimit};
+use clearway_sync::{
+    atomic::{AtomicBool, Ordering},
+    block_on,
+};
+use clearway_tree::{Direction, ReadIntent};
+use clearway_txn::{Committed, Engine, RetryContext, Savepoint, Table, TableCursor, Transaction};
+
+use super::footprint::KeyRange;
+use crate::workloads::Verb;
+
+/// A call of a transaction.
+pub(super) enum Call {
+    Resume(Rc<RetryContext>),
+    LockTable(Table, AbsoluteMode),
+    Get(Table, Vec<u8>, ReadIntent),
+    Write(Table, Vec<u8>, Verb),
+    OpenCursor(Table, KeyRange, Direction, ReadIntent),
+    /// Reads the next entry at the cursor that was opened last.
+    Advance,
+    Savepoint,
+    RollbackTo(Savepoint),
+}
+
+/// The result of a call that has succeeded.
+pub(super) enum Returned {
+    Nothing,
+    Value(Option<Vec<u8>>),
+    /// Of a put: true if the key was present.
+    WasThere(bool),
+    Entry(Option<(Vec<u8>, Vec<u8>)>),
+    Savepoint(Savepoint),
+}
+
+/// The reason why a call has no result yet.
+#[derive(Debug)]
+pub(super) enum Interrupt {
+    /// The task waits: the same call is to be continued.
+    Waits,
+    /// The engine has returned an error.
+    Failed(Error),
+}
+
+/// A transaction, and the cursor that it reads with.
+struct Held {
+    txn: Transaction,
+    cursor: Option<TableCursor>,
+}
+
+/// See the module.
+pub(super) struct Client {
+    id: TxnId,
+    is_task: bool,
+    /// `None` while a call is in progress.
+    held: Option<Held>,
+    in_progress: Option<CallInProgress>,
+}
+
+/// A call of a task that was polled and is not over.
+struct CallInProgress {
+    future: Pin<Box<dyn Future<Output = Result<Returned>>>>,
+    back: Back,
+    woken: Arc<Woken>,
+}
+
+/// The place where a transaction comes back to from a call.
+type Back = Rc<Cell<Option<Held>>>;
+
+/// The message of a panic that cannot happen.
+const IDLE: &str = "a transaction is here unless a call is in progress";
+
+impl Client {
+    /// A transaction that refuses to wait.
+    pub(super) fn blocking(engine: &Arc<Engine>) -> Client {
+        Client::new(engine.begin(), false, WaitLimit::NoWait)
+    }
+
+    /// The transaction of a task.
+    pub(super) fn task(engine: &Arc<Engine>, limit: WaitLimit) -> Client {
+        Client::new(engine.begin_task(clearway_txn::Kind::default()), true, limit)
+    }
+
+    fn new(mut txn: Transaction, is_task: bool, limit: WaitLimit) -> Client {
+        txn.set_wait_limit(limit);
+        let (id, held) = (txn.id(), Some(Held { txn, cursor: None }));
+        Client { id, is_task, held, in_progress: None }
+    }
+
+    pub(super) fn id(&self) -> TxnId {
+        self.id
+    }
+
+    pub(super) fn is_task(&self) -> bool {
+        self.is_task
+    }
+
+    /// Returns true if a call is in progress.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.in_progress.is_some()
+    }
+
+    /// Returns true if a step may do something: no call waits, or its task was woken.
+    pub(super) fn is_runnable(&self) -> bool {
+        self.in_progress.as_ref().is_none_or(|call| call.woken.0.load(Ordering::SeqCst))
+    }
+
+    /// Returns true if the transaction has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| !held.txn.is_active())
+    }
+
+    /// Makes a call, or continues the one in progress, which must be the same.
+    pub(super) fn call(
+        &mut self,
+        call: impl FnOnce() -> Call,
+    ) -> std::result::Result<Returned, Interrupt> {
+        let mut in_progress = match self.in_progress.take() {
+            Some(in_progress) => in_progress,
+            None => {
+                let mut held = self.held.take().expect(IDLE);
+                if !self.is_task {
+                    let result = held.block(call());
+                    self.held = Some(held);
+                    return result.map_err(Interrupt::Failed);
+                }
+                CallInProgress::begin(held, call())
+            }
+        };
+        match in_progress.poll() {
+            Poll::Ready(result) => {
+                self.held = in_progress.end();
+                result.map_err(Interrupt::Failed)
+            }
+            Poll::Pending => {
+                self.in_progress = Some(in_progress);
+                Err(Interrupt::Waits)
+            }
+        }
+    }
+
+    /// Drops the call in progress, if there is one.
+    pub(super) fn cancel(&mut self) {
+        if let Some(in_progress) = self.in_progress.take() {
+            self.held = in_progress.end();
+        }
+    }
+
+    fn into_transaction(mut self) -> Transaction {
+        self.cancel();
+        self.held.take().expect(IDLE).txn
+    }
+
+    /// Takes what the next attempt of a deadlock's victim begins with.
+    pub(super) fn into_retry_context(self) -> RetryContext {
+        self.into_transaction().take_retry_context()
+    }
+
+    pub(super) fn commit(self) -> Result<Committed> {
+        let is_task = self.is_task;
+        let txn = self.into_transaction();
+        if is_task { block_on(txn.commit_as_task()) } else { txn.commit() }
+    }
+
+    pub(super) fn roll_back(self) -> Result<Lsn> {
+        let is_task = self.is_task;
+        let txn = self.into_transaction();
+        if is_task { block_on(txn.rollback_as_task()) } else { txn.rollback() }
+    }
+}
+
+impl Held {
+    /// Makes a call that blocks.
+    fn block(&mut self, call: Call) -> Result<Returned> {
+        let Held { txn, cursor } = self;
+        let done = |()| Returned::Nothing;
+        match call {
+            Call::Resume(context) => txn.resume(&context).map(done),
+            Call::LockTable(table, mode) => txn.lock_table(&table, mode).map(done),
+            Call::Get(table, key, ReadIntent::Read) => txn.get(&table, &key).map(Returned::Value),
+            Call::Get(table, key, ReadIntent::Update) => {
+                txn.get_for_update(&table, &key).map(Returned::Value)
+            }
+            Call::Write(table, key, verb) => match verb {
+                Verb::Insert(value) => txn.insert(&table, &key, &value).map(done),
+                Verb::Put(value) => txn.put(&table, &key, &value).map(Returned::WasThere),
+                Verb::Update(value) => txn.update(&table, &key, &value).map(done),
+                Verb::Delete => txn.delete(&table, &key).map(done),
+            },
+            Call::OpenCursor(table, (lower, upper), direction, intent) => {
+                *cursor = Some(txn.cursor(&table, lower, upper, direction, intent)?);
+                Ok(Returned::Nothing)
+            }
+            Call::Advance => match cursor {
+                Some(cursor) => cursor.next(txn).map(Returned::Entry),
+                None => Ok(Returned::Entry(None)),
+            },
+            Call::Savepoint => txn.savepoint().map(Returned::Savepoint),
+            Call::RollbackTo(savepoint) => txn.rollback_to(&savepoint).map(done),
+        }
+    }
+
+    /// Makes a call as a task.
+    async fn run(&mut self, call: Call) -> Result<Returned> {
+        let Held { txn, cursor } = self;
+        let done = |()| Returned::Nothing;
+        match call {
+            Call::Resume(context) => txn.resume_as_task(&context).await.map(done),
+            Call::LockTable(table, mode) => txn.lock_table_as_task(&table, mode).await.map(done),
+            Call::Get(table, key, intent) => {
+                let mut value = Vec::new();
+                let found = txn.get_as_task(&table, &key, intent, &mut value).await?;
+                Ok(Returned::Value(found.then_some(value)))
+            }
+            Call::Write(table, key, verb) => match verb {
+                Verb::Insert(value) => txn.insert_as_task(&table, &key, &value).await.map(done),
+                Verb::Put(value) => {
+                    txn.put_as_task(&table, &key, &value).await.map(Returned::WasThere)
+                }
+                Verb::Update(value) => txn.update_as_task(&table, &key, &value).await.map(done),
+                Verb::Delete => txn.delete_as_task(&table, &key).await.map(done),
+            },
+            Call::OpenCursor(table, (lower, upper), direction, intent) => {
+                let opened = txn.cursor_as_task(&table, lower, upper, direction, intent);
+                *cursor = Some(opened.await?);
+                Ok(Returned::Nothing)
+            }
+            Call::Advance => {
+                let Some(cursor) = cursor else { return Ok(Returned::Entry(None)) };
+                let found = cursor.advance_as_task(txn).await?;
+                let entry = || (cursor.entry().0.to_vec(), cursor.entry().1.to_vec());
+                Ok(Returned::Entry(found.then(entry)))
+            }
+            Call::Savepoint => txn.savepoint_as_task().await.map(Returned::Savepoint),
+            Call::RollbackTo(savepoint) => txn.rollback_to_as_task(&savepoint).await.map(done),
+        }
+    }
+}
+
+impl CallInProgress {
+    fn begin(held: Held, call: Call) -> CallInProgress {
+        let back = Back::default();
+        let mut lent = Lent { held: Some(held), back: back.clone() };
+        let run = async move { lent.held.as_mut().expect(IDLE).run(call).await };
+        CallInProgress { future: Box::pin(run), back, woken: Arc::default() }
+    }
+
+    fn poll(&mut self) -> Poll<Result<Returned>> {
+        self.woken.0.store(false, Ordering::SeqCst);
+        let waker = Waker::from(self.woken.clone());
+        self.future.as_mut().poll(&mut Context::from_waker(&waker))
+    }
+
+    /// Drops the future, and returns the transaction.
+    fn end(self) -> Option<Held> {
+        drop(self.future);
+        self.back.take()
+    }
+}
+
+/// A transaction within a call: it goes back when the call's future ends or is dropped.
+struct Lent {
+    held: Option<Held>,
+    back: Back,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.back.set(self.held.take());
+    }
+}
+
+/// True once the task was woken.
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
