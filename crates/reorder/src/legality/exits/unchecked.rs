@@ -15,9 +15,9 @@
 //! In MySQL, MariaDB and SQLite some failures (a deadlock, a full disk) roll the transaction back
 //! while the program goes on: what stood before the query is lost, and what stands behind it is
 //! committed by itself. If the transaction checks a write, a query without a check that may fail so
-//! keeps its order with all writes. If a later unit checks the query, writes keep out of what stands
-//! between the two. A transaction that checks no write keeps none of this order: it reports nothing
-//! that could be wrong.
+//! keeps its order with all writes. If a later unit checks the query, writes keep out of what
+//! stands between the two. A transaction that checks no write keeps none of this order: it reports
+//! nothing that could be wrong.
 //!
 //! **Safe because** a program that does not look at a query does not see whether it has failed, and
 //! one that looks finds what the same queries before it have left. A failure that rolls back undoes
