@@ -14,6 +14,7 @@
 pub mod access;
 mod bindings;
 mod bound;
+pub(crate) mod callers;
 mod connection;
 mod effects;
 mod escape;

@@ -274,7 +274,8 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         if model.role == Role::Barrier {
             // One with a connection does anything with that only.
             self.effects.writes_anything |= model.connection.is_none();
-            self.barrier("calls a function after which nothing may move, by its model".to_string());
+            let use_of = used_by(expression);
+            self.barrier(format!("{use_of}, after which nothing may move, by its model"));
         }
         if let Some(parameters) = &model.parameters {
             let (argument, count) = (parameters.array, Some(parameters.count));
@@ -538,6 +539,19 @@ impl<'a, 'p> Evaluation<'a, 'p> {
 
 /// The value of memory that holds no pointer.
 pub(super) static NOTHING: Expression = Expression { range: None, kind: Kind::List(Vec::new()) };
+
+/// Returns how a call is named in a message. The macro `errno` is one, too.
+fn used_by(call: &Expression) -> String {
+    match &call.kind {
+        Kind::Call { callee: Callee::Function(name), .. } if name == "__errno_location" => {
+            "uses `errno`".to_string()
+        }
+        Kind::Call { callee: Callee::Function(name) | Callee::Field(name), .. } => {
+            format!("calls `{name}`")
+        }
+        _ => "calls a function".to_string(),
+    }
+}
 
 fn is_list(expression: &Expression) -> bool {
     match &expression.kind {

@@ -6,7 +6,7 @@ use std::{
     ops::Range,
 };
 
-use super::{Flow, access::Sql, graph::NodeIndex, summary::for_each_expression};
+use super::{Flow, access::Sql, callers::LastSeen, graph::NodeIndex, summary::for_each_expression};
 use crate::{
     api::{Role, Server},
     ir::{Callee, ExpressionKind, Program},
@@ -16,6 +16,8 @@ use crate::{
 /// The facts.
 #[derive(Default)]
 pub(super) struct Known {
+    /// The caller that asks what the last write has left, and of which writes.
+    pub(super) asked_by_caller: OnceCell<Option<(String, LastSeen)>>,
     /// The names that the program uses.
     names: OnceCell<BTreeSet<String>>,
     /// The roles of SQL texts.

@@ -54,7 +54,7 @@ pub(crate) struct State {
     /// True if it has gone on behind a query without showing that the query has succeeded.
     pub(crate) passes_unchecked: bool,
     /// The node of the last query.
-    query: Option<NodeIndex>,
+    pub(crate) query: Option<NodeIndex>,
     /// The begin, the rollbacks and the queries of the path.
     progress: Progress,
 }
@@ -63,6 +63,13 @@ impl State {
     fn with(numbers: BTreeMap<VariableIndex, Number>) -> State {
         let progress = Progress::default();
         State { numbers, answer: Answer::None, passes_unchecked: false, query: None, progress }
+    }
+
+    /// Returns the state behind code that writes some variables.
+    pub(crate) fn without(&self, written: &BTreeSet<VariableIndex>) -> State {
+        let mut state = self.clone();
+        state.numbers.retain(|one, _| !written.contains(one));
+        state
     }
 
     /// Returns true if all queries of the path have certainly succeeded.
@@ -246,16 +253,24 @@ impl<'a> Flow<'a, '_> {
         !queries.is_empty() && queries.iter().all(|one| self.role_of(one, node) == Role::Rollback)
     }
 
+    /// Returns the variables that a node writes.
+    pub(crate) fn written_variables(
+        &self,
+        node: NodeIndex,
+    ) -> impl Iterator<Item = VariableIndex> + '_ {
+        let writes = self.effects[node].accesses.iter().filter(|one| one.kind != AccessKind::Read);
+        writes.filter_map(|one| match one.place.root {
+            Root::Variable(variable) => Some(variable),
+            _ => None,
+        })
+    }
+
     /// Returns the variables that a node writes, except the one that it declares.
     fn written(&self, node: NodeIndex) -> impl Iterator<Item = VariableIndex> + '_ {
         let declared = match self.graph.nodes[node].kind {
             NodeKind::Declare(declaration) => Some(declaration.variable),
             _ => None,
         };
-        let writes = self.effects[node].accesses.iter().filter(|one| one.kind != AccessKind::Read);
-        writes.filter_map(move |one| match one.place.root {
-            Root::Variable(variable) if Some(variable) != declared => Some(variable),
-            _ => None,
-        })
+        self.written_variables(node).filter(move |&one| Some(one) != declared)
     }
 }

@@ -370,7 +370,7 @@ fn returns(flow: &Flow<'_, '_>, function: &Function) -> (Returns, Option<usize>)
     }
 }
 
-fn called(function: &Function) -> BTreeSet<&str> {
+pub(super) fn called(function: &Function) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     for_each_expression(function, &mut |expression| {
         if let Kind::Call { callee: Callee::Function(name), .. } = &expression.kind {

@@ -27,7 +27,10 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
             for (other, names) in mentioned.iter().enumerate() {
                 if names.contains(name) {
                     let (first, later) = (at.min(other), at.max(other));
-                    found.before(first, later, Rule::Declaration, format!("`{name}` is declared"));
+                    let reason = format!(
+                        "`{name}` is declared; declare it in front of the transaction to lift this"
+                    );
+                    found.before(first, later, Rule::Declaration, reason);
                 }
             }
         }

@@ -4,13 +4,23 @@
 //! The same holds of a variable that the function finds as its last call has left it, and that no
 //! caller can set: a `static` one, or one outside of functions, that it reads before it writes it.
 //!
+//! So do the writes of which a caller sees the last one: in SQLite, a function of the file that
+//! asks for the number of the row which was inserted last, or of the rows which were changed last,
+//! behind a call of the transaction's function.
+//!
 //! **Safe because** a run that commits shows the same effects in the same order, and a run that
 //! takes an exit shows those that stood before the exit in the source.
 
 use std::collections::BTreeSet;
 
 use super::{Context, Found, Rule, functions, values};
-use crate::flow::place::{Place, Root};
+use crate::{
+    flow::{
+        callers::LastSeen,
+        place::{Place, Root},
+    },
+    sql::QueryKind,
+};
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     let units = &context.units.units;
@@ -33,6 +43,7 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
             found.before(first, later, Rule::OutsideEffect, reason);
         }
     }
+    keep_last_write(context, found);
     for place in kept_between_calls(context, found) {
         let reason = format!("a later call reads {}", values::name(context, &place));
         for writer in values::writers(context, &place) {
@@ -40,6 +51,24 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
                 let (first, later) = (writer.min(unit), writer.max(unit));
                 found.before(first, later, Rule::OutsideEffect, reason.clone());
             }
+        }
+    }
+}
+
+/// Keeps the order of the writes of which a caller sees the last one.
+fn keep_last_write(context: &Context<'_, '_, '_>, found: &mut Found) {
+    let Some((caller, seen)) = context.flow.asked_by_caller() else { return };
+    let is_seen = |unit: usize| {
+        context.units.units[unit].queries().any(|one| match seen {
+            LastSeen::Inserts => one.query.tables.values().any(|access| access.inserts),
+            LastSeen::Writes => one.query.kind == QueryKind::Write,
+        })
+    };
+    let write = if seen == LastSeen::Inserts { "insert" } else { "write" };
+    for (first, later) in context.pairs() {
+        if is_seen(first) && is_seen(later) {
+            let reason = format!("`{caller}` asks afterwards for what the last {write} has left");
+            found.before(first, later, Rule::OutsideEffect, reason);
         }
     }
 }

@@ -312,6 +312,7 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
             leaving: Default::default(),
             queries: Vec::new(),
             exits: Vec::new(),
+            checks: Vec::new(),
             barriers: Vec::new(),
         };
         let units = std::iter::once(other).chain(pieces).map(|one| Unit { pieces: vec![one] });

@@ -45,6 +45,7 @@ impl<'a> Part<'a> {
             leaving: whole.leaving.intersection(&nodes).copied().collect(),
             queries,
             exits: exits.cloned().collect(),
+            checks: Vec::new(),
             barriers: Vec::new(),
         };
         Ok(Part { statements, piece, nodes })

@@ -266,9 +266,13 @@ impl<'a> Loop<'_, '_, 'a, '_> {
     }
 
     /// Refuses a query of the function that may ask what the last query of the loop has left, such
-    /// as `SELECT changes()`.
+    /// as `SELECT changes()`, and a caller that asks.
     fn check_functions(&self) -> Result<(), Obstacle> {
         let (flow, schema) = (self.context.flow, self.context.schema);
+        if let Some((caller, _)) = flow.asked_by_caller() {
+            let reason = format!("`{caller}` asks afterwards for what the last write has left");
+            return Err(self.obstacle(self.counting.piece.range, reason));
+        }
         let nodes = (0..flow.effects.len()).filter(|node| !self.part.nodes.contains(node));
         for node in nodes {
             for text in flow.effects[node].queries.iter().flat_map(|one| flow.sql_of(one, node)) {

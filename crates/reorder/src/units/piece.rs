@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use super::{
     obstacle::{self, Names},
-    status::Paths,
+    status::{Paths, checked_late_by_number},
 };
 use crate::{
     api::Role,
@@ -36,6 +36,9 @@ pub struct Piece<'a> {
     pub queries: Vec<UnitQuery>,
     /// Its exits.
     pub exits: Vec<Exit>,
+    /// The first nodes of the pieces whose queries have certainly succeeded behind it, though
+    /// other queries stand between them and it.
+    pub checks: Vec<NodeIndex>,
     /// The reasons why nothing may move across it; empty if something may.
     pub barriers: Vec<Barrier>,
 }
@@ -114,6 +117,10 @@ pub(super) fn pieces<'a>(
     maker.stop_at_rollbacks(&mut pieces);
     maker.stop_at_ends(&mut pieces);
     maker.stop_at_directives(&mut pieces, directives);
+    for index in 0..pieces.len() {
+        let late = checked_late_by_number(flow, &pieces, index).into_iter();
+        pieces[index].checks = late.map(|query| pieces[query].nodes[0]).collect();
+    }
     pieces
 }
 
@@ -162,6 +169,7 @@ impl<'a> Maker<'_, 'a, '_> {
             leaving: BTreeSet::new(),
             queries: vec![],
             exits: vec![],
+            checks: vec![],
             barriers: vec![],
         };
         if !self.transaction.range.contains(range) {
@@ -255,6 +263,7 @@ impl<'a> Maker<'_, 'a, '_> {
         }
         let (mut exits, mut barriers) = (Vec::new(), Vec::new());
         let paths = Paths::through(self.flow, pieces, index);
+        let late = Paths::of_late_checks(self.flow, pieces, index);
         for &node in &own {
             let because = |reason: &str| {
                 let line = graph.nodes[node].range.line(self.text);
@@ -275,7 +284,8 @@ impl<'a> Maker<'_, 'a, '_> {
                 } else if self.rolls_back(target, is_return, node, &own, &paths) {
                     let reads = if is_return { vec![] } else { self.reads_behind(node, target) };
                     let on_failure = self.follows_failure_only(node, &own, true)
-                        || paths.leave_on_failure(node, target);
+                        || paths.leave_on_failure(node, target)
+                        || late.iter().any(|paths| paths.leave_on_failure(node, target));
                     exits.push(Exit { node, on_failure, reads });
                 } else if throws {
                     barriers.push(because("whether `throw` rolls back is not known"));

@@ -6,10 +6,14 @@
 use std::{cell::OnceCell, collections::BTreeSet};
 
 use super::Piece;
-use crate::flow::{
-    Flow,
-    graph::NodeIndex,
-    paths::{Answer, State, States},
+use crate::{
+    flow::{
+        Flow,
+        graph::NodeIndex,
+        paths::{Answer, State, States},
+        place::Root,
+    },
+    ir::VariableIndex,
 };
 
 /// The paths from the query of a piece, or from that of a piece before it, through the piece.
@@ -17,7 +21,19 @@ pub(super) struct Paths<'f, 'a, 'p> {
     flow: &'f Flow<'a, 'p>,
     first: Option<NodeIndex>,
     own: BTreeSet<NodeIndex>,
+    /// The code that the paths leave out.
+    gap: Option<Gap>,
     states: OnceCell<Option<States>>,
+}
+
+/// Code between a query and a later check of it by a number.
+struct Gap {
+    /// Its first node.
+    first: NodeIndex,
+    /// The variables that it writes.
+    written: BTreeSet<VariableIndex>,
+    /// The first node of the check.
+    check: NodeIndex,
 }
 
 impl<'f, 'a, 'p> Paths<'f, 'a, 'p> {
@@ -27,15 +43,49 @@ impl<'f, 'a, 'p> Paths<'f, 'a, 'p> {
         let own: BTreeSet<NodeIndex> =
             pieces.iter().flat_map(|piece| piece.nodes.iter().copied()).collect();
         let first = pieces[0].nodes.first().copied();
-        Paths { flow, first, own, states: OnceCell::new() }
+        Paths { flow, first, own, gap: None, states: OnceCell::new() }
+    }
+
+    /// Makes the paths from each query that a piece checks by a number though others stand between
+    /// them, through the piece. They leave out what stands between.
+    pub(super) fn of_late_checks(
+        flow: &'f Flow<'a, 'p>,
+        pieces: &[Piece<'a>],
+        at: usize,
+    ) -> Vec<Self> {
+        let late = checked_late(flow, pieces, at).into_iter();
+        late.filter_map(|query| Paths::over_gap(flow, pieces, query, at)).collect()
+    }
+
+    /// Makes the paths through a piece with a query and a later piece that may check it.
+    fn over_gap(
+        flow: &'f Flow<'a, 'p>,
+        pieces: &[Piece<'a>],
+        query: usize,
+        at: usize,
+    ) -> Option<Self> {
+        let between = &pieces[query + 1..at];
+        let nodes = || between.iter().flat_map(|piece| piece.nodes.iter().copied());
+        let gap = Gap {
+            first: nodes().next()?,
+            written: nodes().flat_map(|node| flow.written_variables(node)).collect(),
+            check: *pieces[at].nodes.first()?,
+        };
+        let own = [query, at].into_iter().flat_map(|one| pieces[one].nodes.iter().copied());
+        let (first, own) = (pieces[query].nodes.first().copied(), own.collect());
+        Some(Paths { flow, first, own, gap: Some(gap), states: OnceCell::new() })
     }
 
     /// Returns the states in front of each node that the paths reach; `None` if there are too many.
     fn states(&self) -> Option<&States> {
         let find = || {
             let first = self.first?;
-            let start = vec![(first, self.flow.state_at(first))];
-            self.flow.paths(start, &|node, _| self.own.contains(&node))
+            let goes_on = |node: NodeIndex, _: &State| self.own.contains(&node);
+            let states = self.flow.paths(vec![(first, self.flow.state_at(first))], &goes_on)?;
+            let Some(gap) = &self.gap else { return Some(states) };
+            let at_gap = states.get(&gap.first).into_iter().flatten();
+            let behind = at_gap.map(|state| (gap.check, state.without(&gap.written))).collect();
+            self.flow.paths(behind, &goes_on)
         };
         self.states.get_or_init(find).as_ref()
     }
@@ -48,6 +98,22 @@ impl<'f, 'a, 'p> Paths<'f, 'a, 'p> {
         }
         let steps = before.flat_map(|state| self.flow.steps(node, state));
         Some(steps.filter(|(next, _)| *next == target).map(|(_, state)| state).collect())
+    }
+
+    /// Returns true if the query of a piece has certainly succeeded behind another piece, and if
+    /// that is not known in front of it.
+    fn show_success(&self, pieces: &[Piece<'_>], query: usize, at: usize) -> bool {
+        let next = pieces[at + 1..].iter().find_map(|piece| piece.nodes.first());
+        let (Some(next), Some(own)) = (next, pieces[at].nodes.first()) else { return false };
+        let Some(states) = self.states() else { return false };
+        let succeeded = |node: &NodeIndex, is_its: &dyn Fn(&State) -> bool| {
+            let states = states.get(node).filter(|states| !states.is_empty());
+            states.is_some_and(|all| all.iter().all(|one| one.has_succeeded() && is_its(one)))
+        };
+        // The piece may prepare another query, and check that.
+        let is_of_query =
+            |state: &State| state.query.is_some_and(|one| pieces[query].nodes.contains(&one));
+        succeeded(next, &is_of_query) && !succeeded(own, &|_| true)
     }
 
     /// Returns true if control leaves from a node to another one only behind a failed query.
@@ -123,12 +189,46 @@ pub(super) fn checked_by_number(
     at: usize,
 ) -> Option<usize> {
     let query = query_before(pieces, at).filter(|_| !pieces[at].exits.is_empty())?;
-    let paths = Paths::through(flow, pieces, at);
-    let next = pieces[at + 1..].iter().find_map(|piece| piece.nodes.first())?;
-    let states = paths.states()?;
-    let succeeded = |node: &NodeIndex| {
-        let states = states.get(node).filter(|states| !states.is_empty());
-        states.is_some_and(|states| states.iter().all(State::has_succeeded))
+    Paths::through(flow, pieces, at).show_success(pieces, query, at).then_some(query)
+}
+
+/// Returns the pieces whose query a piece checks by a number, though other queries stand between
+/// them.
+pub(super) fn checked_late_by_number(
+    flow: &Flow<'_, '_>,
+    pieces: &[Piece<'_>],
+    at: usize,
+) -> Vec<usize> {
+    let shows = |query: &usize| {
+        Paths::over_gap(flow, pieces, *query, at)
+            .is_some_and(|paths| paths.show_success(pieces, *query, at))
     };
-    (succeeded(next) && !succeeded(pieces[at].nodes.first()?)).then_some(query)
+    if pieces[at].exits.is_empty() {
+        return Vec::new();
+    }
+    checked_late(flow, pieces, at).into_iter().filter(shows).collect()
+}
+
+/// Returns the pieces with a query that a piece may check by a number, though other queries stand
+/// between them: the number comes from them.
+fn checked_late(flow: &Flow<'_, '_>, pieces: &[Piece<'_>], at: usize) -> BTreeSet<usize> {
+    let piece = &pieces[at];
+    // What a call says about the last query, it does not say about an earlier one.
+    let asks = |node: &NodeIndex| flow.effects[*node].status;
+    if !piece.queries.is_empty() || !piece.barriers.is_empty() || piece.nodes.iter().any(asks) {
+        return BTreeSet::new();
+    }
+    let Some(last) = query_before(pieces, at) else { return BTreeSet::new() };
+    let barrier = pieces[..at].iter().rposition(|piece| !piece.barriers.is_empty());
+    let first = barrier.map_or(0, |barrier| barrier + 1);
+    let reads = piece.nodes.iter().flat_map(|&node| {
+        let places = flow.exposed_reads(node).into_iter();
+        let numbers = places.filter(|place| matches!(place.root, Root::Variable(_)));
+        numbers.flat_map(move |place| flow.reaching(node, place))
+    });
+    let from = reads.filter_map(|definition| {
+        let node = flow.definitions.all[definition].node;
+        (first..last).find(|&one| pieces[one].nodes.contains(&node))
+    });
+    from.filter(|&one| !pieces[one].queries.is_empty()).collect()
 }

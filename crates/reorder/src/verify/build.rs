@@ -192,7 +192,7 @@ impl<'a> Builder<'a> {
         self.add_flags(&mut command);
         command.arg("-I").arg(self.directory).arg("-c").arg(&path);
         command.arg("-o").arg(self.directory.join(format!("{name}.o")));
-        start(format!("the {name} program"), command)
+        start(format!("the {name} program, {},", of.display()), command)
     }
 
     fn start_other(&self, source: &Path, index: usize) -> Result<Job, VerifyError> {

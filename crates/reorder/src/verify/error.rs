@@ -40,7 +40,7 @@ pub enum VerifyError {
     },
     /// A program does not compile or link.
     Compile {
-        /// The program that was compiled: `the original program`.
+        /// The program or file that was compiled: `the original program, payment.c,`.
         what: String,
         /// The message of the compiler.
         message: String,
@@ -85,11 +85,8 @@ impl fmt::Display for VerifyError {
                 write!(f, "{program} cannot be started: {error}; set CC or CXX to a compiler")
             }
             Self::Compile { what, message } => {
-                write!(f, "{what} does not compile with the mock:\n{message}")?;
-                if message.contains("undefined reference") {
-                    write!(f, "\nname the files that define these functions with --source")?;
-                }
-                Ok(())
+                let hint = compile_hint(message);
+                write!(f, "{what} does not compile with the mock: {hint}\n{message}")
             }
             Self::Unsupported(what) => write!(f, "the mock cannot run the program: {what}"),
             Self::File { path, error } => write!(f, "{}: {error}", path.display()),
@@ -97,6 +94,19 @@ impl fmt::Display for VerifyError {
                 write!(f, "the mock's log has a bad line ({reason}): {line}")
             }
         }
+    }
+}
+
+/// Returns what to do about a message of the compiler, which stands below it.
+fn compile_hint(message: &str) -> &'static str {
+    if message.contains("undefined reference") {
+        "name the files that define the functions below with --source"
+    } else if message.contains("No such file or directory") {
+        "give the flags with which it finds its headers behind `--`, such as -I"
+    } else {
+        "correct it, or give the flags of its build behind `--`; if it is a wrapper that needs \
+         more of the database's interface than the mock has, write one for the comparison that \
+         calls what the mock has, and name that with --source"
     }
 }
 

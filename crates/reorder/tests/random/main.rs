@@ -135,6 +135,18 @@ fn random_programs_do_the_same_split_and_in_the_order_of_keys() {
     check(&mut oracle, generator::sorted, 20);
 }
 
+/// Programs of which a second rewrite changed more than the first: in the first one, a query is
+/// checked behind another query; in the second one, a loop with queries ends before a statement is
+/// prepared.
+#[test]
+fn programs_that_changed_twice_change_once() {
+    let Some(mut oracle) = oracle() else { return };
+    let one = oracle.check(&[generator::program(1011)], DATA, &mut Counts::default());
+    oracle.renames = true;
+    let other = oracle.check(&[generator::reusing(991)], DATA, &mut Counts::default());
+    assert!(one.is_empty() && other.is_empty(), "{one:?}, {other:?}");
+}
+
 /// Checks `count` programs, or the same share of the number that the user says.
 fn check(oracle: &mut Oracle, make: Make, count: u64) -> Counts {
     let in_all = number("CLEARWAY_REORDER_PROGRAMS").unwrap_or(IN_ALL);

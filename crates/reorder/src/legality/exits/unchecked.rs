@@ -15,8 +15,9 @@
 //! In MySQL, MariaDB and SQLite some failures (a deadlock, a full disk) roll the transaction back
 //! while the program goes on: what stood before the query is lost, and what stands behind it is
 //! committed by itself. If the transaction checks a write, a query without a check that may fail so
-//! keeps its order with all writes. A transaction that checks no write keeps none of this order: it
-//! reports nothing that could be wrong.
+//! keeps its order with all writes. If a later unit checks the query, writes keep out of what
+//! stands between the two. A transaction that checks no write keeps none of this order: it reports
+//! nothing that could be wrong.
 //!
 //! **Safe because** a program that does not look at a query does not see whether it has failed, and
 //! one that looks finds what the same queries before it have left. A failure that rolls back undoes
@@ -37,7 +38,7 @@ use crate::{
         reaching::DefinitionIndex,
     },
     ir::{Callee, ExpressionKind},
-    solve::UnitIndex,
+    solve::{Outside, UnitIndex},
     sql::QueryKind,
 };
 
@@ -97,19 +98,48 @@ fn keep_rolled_back(context: &Context<'_, '_, '_>, found: &mut Found) {
     };
     let is_checked =
         |unit: UnitIndex| checks(context, unit) || all[unit].exits().any(|exit| exit.on_failure);
-    let may_roll_back = |unit: UnitIndex| !is_checked(unit) && (locks(unit) || writes(unit));
-    let checks_write = |unit: UnitIndex| writes(unit) && is_checked(unit);
-    if !(0..all.len()).any(checks_write) {
+    let check_of: Vec<Option<UnitIndex>> = (0..all.len())
+        .map(|unit| if is_checked(unit) { Some(unit) } else { late_check(context, unit) })
+        .collect();
+    if !(0..all.len()).any(|unit| writes(unit) && check_of[unit].is_some()) {
         return;
     }
+    let reason = || {
+        "if a query without a check fails, the server may roll back what stands before it, and \
+         the program goes on"
+            .to_string()
+    };
+    let may_fail = |unit: UnitIndex| locks(unit) || writes(unit);
+    let may_roll_back = |unit: UnitIndex| check_of[unit].is_none() && may_fail(unit);
     for (first, later) in context.pairs() {
         if may_roll_back(first) && writes(later) || writes(first) && may_roll_back(later) {
-            let reason = "if a query without a check fails, the server may roll back what stands \
-                          before it, and the program goes on"
-                .to_string();
-            found.before(first, later, Rule::Exit, reason);
+            found.before(first, later, Rule::Exit, reason());
         }
     }
+    for query in (0..all.len()).filter(|&unit| may_fail(unit)) {
+        let Some(check) = check_of[query].filter(|&check| check != query) else { continue };
+        found.before(query, check, Rule::Exit, reason());
+        for write in (0..all.len()).filter(|&unit| writes(unit) && unit != query && unit != check) {
+            if query < write && write < check {
+                found.before(query, write, Rule::Exit, reason());
+                found.before(write, check, Rule::Exit, reason());
+            } else {
+                let outside = Outside { unit: write, from: query, to: check };
+                found.outside(outside, Rule::Exit, reason());
+            }
+        }
+    }
+}
+
+/// Returns the first unit behind which the query of an earlier unit has certainly succeeded, though
+/// other queries stand between them.
+fn late_check(context: &Context<'_, '_, '_>, query: UnitIndex) -> Option<UnitIndex> {
+    let all = &context.units.units;
+    let checks = |unit: &UnitIndex| {
+        let mut nodes = all[*unit].pieces.iter().flat_map(|piece| &piece.checks);
+        nodes.any(|&node| context.units.of_node(node) == Some(query))
+    };
+    (query + 1..all.len()).find(checks)
 }
 
 /// Returns true if an exit of a unit depends on whether a query has failed.

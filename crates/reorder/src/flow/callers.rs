@@ -1,0 +1,137 @@
+//! Questions of callers for what the last write of a function has left on the connection.
+//!
+//! SQLite keeps the number of the row that was inserted last, and of the rows that were changed
+//! last, over the commit. A function of the file that calls the transaction's function, directly or
+//! by way of others, and asks for such a number then, gets that of the transaction's last write,
+//! unless a later insert of its own replaces it.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Flow,
+    graph::{NodeIndex, NodeKind},
+    place::Root,
+    summary::{self, Summary, for_each_expression},
+};
+use crate::{
+    api::Server,
+    ir::{Callee, Expression, ExpressionKind, Function},
+};
+
+/// The writes whose order a caller may see from what the last of them leaves on the connection.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum LastSeen {
+    /// Those that insert rows.
+    Inserts,
+    /// All.
+    Writes,
+}
+
+impl<'a> Flow<'a, '_> {
+    /// Returns the function of the file that asks, behind a call of this one, what a write has left
+    /// on the connection, and the writes of which it does.
+    pub(crate) fn asked_by_caller(&self) -> Option<(&str, LastSeen)> {
+        let found = self.known.asked_by_caller.get_or_init(|| {
+            self.find_asking_caller().map(|(caller, seen)| (caller.to_string(), seen))
+        });
+        found.as_ref().map(|(caller, seen)| (caller.as_str(), *seen))
+    }
+
+    fn find_asking_caller(&self) -> Option<(&'a str, LastSeen)> {
+        if self.server() != Some(Server::Sqlite) {
+            return None;
+        }
+        let functions = &self.around.program.functions;
+        let mut leading = BTreeSet::from([self.name]);
+        while let Some(more) = functions.iter().find(|one| {
+            !leading.contains(one.name.as_str()) && !summary::called(one).is_disjoint(&leading)
+        }) {
+            leading.insert(&more.name);
+        }
+        let calls_it = |one: &&'a Function| !summary::called(one).is_disjoint(&leading);
+        let asking = functions.iter().filter(calls_it).filter_map(|one| {
+            let seen = self.questions_of(one, &mut BTreeSet::new())?;
+            self.asks_behind(one, &leading).then_some((one.name.as_str(), seen))
+        });
+        asking.max_by_key(|(_, seen)| *seen)
+    }
+
+    /// Returns the writes for which a function asks, or one that it calls.
+    fn questions_of<'f>(
+        &'f self,
+        function: &'f Function,
+        known: &mut BTreeSet<&'f str>,
+    ) -> Option<LastSeen> {
+        let mut found: BTreeSet<LastSeen> = BTreeSet::new();
+        for_each_expression(function, &mut |one| {
+            if let ExpressionKind::Call { callee, .. } = &one.kind
+                && self.around.models.call(callee).is_some_and(|model| model.last_write)
+            {
+                let of_insert = matches!(callee, Callee::Function(name) if name.ends_with("rowid"));
+                found.insert(if of_insert { LastSeen::Inserts } else { LastSeen::Writes });
+            }
+        });
+        known.insert(&function.name);
+        for name in summary::called(function) {
+            let called = self.around.program.function(name).filter(|_| !known.contains(name));
+            found.extend(called.and_then(|called| self.questions_of(called, known)));
+        }
+        found.last().copied()
+    }
+
+    /// Returns true if a function asks for what a call of one of the leading functions has left.
+    fn asks_behind(&self, function: &'a Function, leading: &BTreeSet<&str>) -> bool {
+        let around = self.around;
+        let flow = Flow::of(around.program, around.models, around.summaries, function);
+        let nodes = 0..flow.graph.nodes.len();
+        let calls: BTreeSet<NodeIndex> =
+            nodes.clone().filter(|&node| flow.calls_any(node, leading)).collect();
+        // A call of a function without a summary writes what is not known.
+        let is_known = |name: &&str| matches!(around.summaries.of(name), Some(Ok(Summary { .. })));
+        let all_known = leading.iter().filter(|name| **name != function.name).all(is_known);
+        nodes.into_iter().any(|node| {
+            let asked = flow.exposed_reads(node).into_iter();
+            let mut asked = asked.filter(|place| place.root == Root::LastWrite).peekable();
+            let asks = asked.peek().is_some();
+            let comes_from_call = || {
+                asked
+                    .flat_map(|place| flow.reaching(node, place))
+                    .any(|definition| calls.contains(&flow.definitions.all[definition].node))
+            };
+            let follows = || calls.iter().any(|&call| flow.graph.reachable(call)[node]);
+            asks && (calls.contains(&node) && flow.asks(node)
+                || comes_from_call()
+                || !all_known && follows())
+        })
+    }
+
+    /// Returns true if a node calls one of some functions.
+    fn calls_any(&self, node: NodeIndex, names: &BTreeSet<&str>) -> bool {
+        self.has_call(
+            node,
+            &|callee| matches!(callee, Callee::Function(name) if names.contains(name.as_str())),
+        )
+    }
+
+    /// Returns true if a node itself asks for what a write has left.
+    fn asks(&self, node: NodeIndex) -> bool {
+        self.has_call(node, &|callee| {
+            self.around.models.call(callee).is_some_and(|model| model.last_write)
+        })
+    }
+
+    fn has_call(&self, node: NodeIndex, is_it: &dyn Fn(&Callee) -> bool) -> bool {
+        let expression: Option<&Expression> = match self.graph.nodes[node].kind {
+            NodeKind::Evaluate(expression) | NodeKind::Return(Some(expression)) => Some(expression),
+            NodeKind::Declare(declaration) => declaration.initial.as_ref(),
+            _ => None,
+        };
+        let mut found = false;
+        if let Some(expression) = expression {
+            expression.walk(&mut |one| {
+                found |= matches!(&one.kind, ExpressionKind::Call { callee, .. } if is_it(callee));
+            });
+        }
+        found
+    }
+}
