@@ -56,7 +56,7 @@ impl PolledWait {
     }
 }
 
-/// Who is in the way: type, mode, and whether it holds the lock.
+/// The transactions in the way: type, mode, and whether it holds the lock.
 fn blockers(wait: &CurrentWait) -> Vec<(&'static str, &'static str, bool)> {
     wait.blockers.iter().map(|other| (other.txn.kind, other.mode, other.holds)).collect()
 }

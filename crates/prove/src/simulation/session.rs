@@ -142,7 +142,7 @@ impl Session {
         self.client.is_task()
     }
 
-    /// Returns true if the transaction has ended without being told to.
+    /// Returns true if the transaction has ended without a request.
     pub(super) fn has_ended(&self) -> bool {
         self.client.has_ended()
     }
