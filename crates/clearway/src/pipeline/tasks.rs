@@ -128,7 +128,10 @@ impl Tasks {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod models;
+
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::{cell::RefCell, future::poll_fn, rc::Rc, task::Poll};
 

@@ -188,7 +188,10 @@ impl<T> Drop for Reply<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod models;
+
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::future::poll_fn;
 
