@@ -227,8 +227,8 @@ fn reorder(budget: Budget, seed: u64) -> Vec<Work> {
 }
 
 fn loom(_: Budget, _: u64) -> Vec<Work> {
-    let packages = "-p clearway-sync -p clearway-pool -p clearway-log -p clearway-lock -p clearway-txn \
-                    -p clearway -p clearway-variants";
+    let packages = "-p clearway-sync -p clearway-pool -p clearway-log -p clearway-lock \
+                    -p clearway-txn -p clearway -p clearway-variants";
     let work = Work::cargo(&format!("test --quiet {packages} --lib models::"));
     vec![work.with("RUSTFLAGS", "--cfg loom").with("CARGO_TARGET_DIR", "target/loom")]
 }

@@ -30,11 +30,13 @@ pub(super) enum Lane {
     Answers,
     /// The transactions' tests of upkeep.
     Upkeep,
+    /// The tests of tasks, of the façade's and of the transactions'.
+    Tasks,
 }
 
 impl Lane {
     /// All lanes.
-    const ALL: [Lane; 12] = [
+    const ALL: [Lane; 13] = [
         Lane::Simulation,
         Lane::Images,
         Lane::Creations,
@@ -47,9 +49,10 @@ impl Lane {
         Lane::Borders,
         Lane::Answers,
         Lane::Upkeep,
+        Lane::Tasks,
     ];
     /// The lanes that are tests of a crate.
-    pub(super) const TESTS: [Lane; 8] = [
+    pub(super) const TESTS: [Lane; 9] = [
         Lane::Specs,
         Lane::Locks,
         Lane::Intents,
@@ -58,6 +61,7 @@ impl Lane {
         Lane::Borders,
         Lane::Answers,
         Lane::Upkeep,
+        Lane::Tasks,
     ];
 
     /// Returns the lane with this name.
@@ -80,6 +84,7 @@ impl Lane {
             Lane::Borders => "borders",
             Lane::Answers => "answers",
             Lane::Upkeep => "upkeep",
+            Lane::Tasks => "tasks",
         }
     }
 
@@ -97,6 +102,7 @@ impl Lane {
             Lane::Slots => Some("-p clearway-variants --lib -- log::array:: log::releases::"),
             Lane::Answers => Some("-p clearway --test answers --test scan_errors"),
             Lane::Upkeep => Some("-p clearway-txn --test upkeep"),
+            Lane::Tasks => Some("-p clearway-txn -p clearway --test tasks --test cancelled"),
             Lane::Simulation | Lane::Images | Lane::Creations | Lane::Corruption => None,
         }
     }
