@@ -11,9 +11,9 @@
 //!
 //! Half of the threads run one transaction after the other. The other half keep several
 //! transactions in progress and leave the waiting to a separate thread. A third of the transactions
-//! are tasks, of which operations, commits or all are dropped now and then (`task`). A quarter of the
-//! transactions only read; some roll back to savepoints, some abort at the end; few keys are in use
-//! at a time. Keys follow a pattern of the test kit, and many transactions also write keys of
+//! are tasks, of which operations, commits or all are dropped now and then (`task`). A quarter of
+//! the transactions only read; some roll back to savepoints, some abort at the end; few keys are in
+//! use at a time. Keys follow a pattern of the test kit, and many transactions also write keys of
 //! another pattern (`patterned`).
 
 mod agents;

@@ -7,8 +7,8 @@
 //! With odd seeds most transactions are tasks: each operation is a future (`client`). Several of
 //! them wait for locks at the same time; the seed chooses which one is polled, when one is dropped
 //! before it has ended, and which whole transactions are dropped. A dropped operation must have had
-//! no effect, and while transactions run one of them must be runnable: a lost wake-up, or a deadlock
-//! that is not found, is a violation of ORACLE-8.
+//! no effect, and while transactions run one of them must be runnable: a lost wake-up, or a
+//! deadlock that is not found, is a violation of ORACLE-8.
 //!
 //! ```text
 //!   plan ─► world ── step ─► begin, operate, commit, roll back     session, footprint

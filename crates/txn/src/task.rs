@@ -51,6 +51,9 @@ use crate::{
     transaction_state::TransactionState,
 };
 
+/// What a thread of the engine runs.
+type ThreadBody = Box<dyn FnOnce() + Send>;
+
 /// What an engine does for tasks.
 #[derive(Default)]
 pub(crate) struct TaskWork {
@@ -90,12 +93,14 @@ impl TaskWork {
         }
         let (timer, blocking, log_space) =
             (self.timer.clone(), self.blocking.clone(), self.log_space.clone());
-        let runs: [(&str, Box<dyn FnOnce() + Send>); 3] = [
+        let runs: [(&str, ThreadBody); 3] = [
             ("clearway-timer", Box::new(move || timer.run())),
             ("clearway-tasks", Box::new(move || blocking.work())),
             ("clearway-log-space", Box::new(move || log_space.work())),
         ];
-        (self.timer.start(), self.blocking.start(), self.log_space.start());
+        self.timer.start();
+        self.blocking.start();
+        self.log_space.start();
         let mut running = Vec::new();
         for (name, run) in runs {
             match thread::Builder::new().name(name.into()).spawn(run) {

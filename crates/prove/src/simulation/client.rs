@@ -7,8 +7,8 @@
 //!                         └───── dropped: the transaction is back, and goes on
 //! ```
 //!
-//! The future of a task's call owns the transaction and the cursor. When it ends or is dropped, both
-//! come back, like a transaction that the façade lends to a closure.
+//! The future of a task's call owns the transaction and the cursor. When it ends or is dropped,
+//! both come back, like a transaction that the façade lends to a closure.
 
 use std::{
     cell::Cell,
