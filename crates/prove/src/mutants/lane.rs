@@ -33,11 +33,13 @@ pub(super) enum Lane {
     /// The tree's tests of operations that wait, and of those in a cache of which few pages can be
     /// evicted.
     Needs,
+    /// The tests of tasks, of the façade's and of the transactions'.
+    Tasks,
 }
 
 impl Lane {
     /// All lanes.
-    const ALL: [Lane; 13] = [
+    const ALL: [Lane; 14] = [
         Lane::Simulation,
         Lane::Images,
         Lane::Creations,
@@ -51,9 +53,10 @@ impl Lane {
         Lane::Answers,
         Lane::Upkeep,
         Lane::Needs,
+        Lane::Tasks,
     ];
     /// The lanes that are tests of a crate.
-    pub(super) const TESTS: [Lane; 9] = [
+    pub(super) const TESTS: [Lane; 10] = [
         Lane::Specs,
         Lane::Locks,
         Lane::Intents,
@@ -63,6 +66,7 @@ impl Lane {
         Lane::Answers,
         Lane::Upkeep,
         Lane::Needs,
+        Lane::Tasks,
     ];
 
     /// Returns the lane with this name.
@@ -86,6 +90,7 @@ impl Lane {
             Lane::Answers => "answers",
             Lane::Upkeep => "upkeep",
             Lane::Needs => "needs",
+            Lane::Tasks => "tasks",
         }
     }
 
@@ -106,6 +111,7 @@ impl Lane {
             Lane::Needs => {
                 Some("-p clearway-tree --test needs --test model -- gives_its_pins few_pages")
             }
+            Lane::Tasks => Some("-p clearway-txn -p clearway --test tasks --test cancelled"),
             Lane::Simulation | Lane::Images | Lane::Creations | Lane::Corruption => None,
         }
     }

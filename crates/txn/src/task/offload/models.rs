@@ -3,7 +3,7 @@
 //! Deliberate errors, and the model that was seen to fail for each:
 //!
 //! - `job_handed_over_while_the_thread_ends_is_run`: the thread ends after a wait without a look at
-//! the queue;   `stop` does not notify.
+//!   the queue; `stop` does not notify.
 //! - `value_is_dropped_once_if_no_one_awaits_it`: the drop of a reply forgets the value.
 
 use std::future::poll_fn;
