@@ -57,7 +57,8 @@ fn methods(text: &str) -> Vec<Method> {
         if line.starts_with("#[") {
             continue;
         }
-        let declared = line.strip_prefix("pub fn ").or_else(|| line.strip_prefix("pub const fn "));
+        let declarations = ["pub fn ", "pub const fn ", "pub async fn "];
+        let declared = declarations.iter().find_map(|words| line.strip_prefix(words));
         if let Some(declared) = declared {
             let signature = lines[at..].iter().map(|line| line.trim());
             let signature: Vec<&str> = signature.take_while(|line| !line.ends_with('}')).collect();

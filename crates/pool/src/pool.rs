@@ -366,8 +366,7 @@ impl Pool {
         let is_idle = self.reads.wait_idle(Instant::now().checked_add(CLOSE_WAIT));
         self.page_waits.fail_all();
         self.pinned_operations.close();
-        cleaned?;
-        if is_idle { Ok(()) } else { Err(self.unfinished_read()) }
+        if is_idle { cleaned } else { Err(self.unfinished_read()) }
     }
 
     /// Returns the error that names a page whose read has not been completed.

@@ -146,10 +146,22 @@ pub(crate) fn drive<E: Wait, T>(
     let mut pins = None;
     loop {
         match inside(|| step(env)) {
-            Ok(done) => return Ok(done),
+            Ok(done) => {
+                // Most operations have none, and a drop that finds nothing is a call, too.
+                match pins {
+                    Some(pins) => give_back(pins),
+                    None => std::mem::forget(pins),
+                }
+                return Ok(done);
+            }
             Err(stop) => meet(pool, env, stop, &mut pins)?,
         }
     }
+}
+
+#[cold]
+fn give_back(pins: OperationPins) {
+    drop(pins);
 }
 
 /// Runs a step. In debug builds, a blocking call made while the step runs panics. Exempt are waits
