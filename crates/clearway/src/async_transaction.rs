@@ -28,8 +28,8 @@ use crate::{
 /// - The future of an operation may be dropped: the operation has had no effect, and the
 ///   transaction goes on. Locks that it was granted may stay. (A
 ///   [`rollback_to`](AsyncTransaction::rollback_to) that was polled takes place all the same. If
-/// the   operation has made the transaction a deadlock's victim, the next one reports the deadlock,
-/// and   a commit fails.)
+///   the operation has made the transaction a deadlock's victim, the next one reports the
+///   deadlock, and a commit fails.)
 /// - A transaction that is dropped before its commit was requested is rolled back, by a thread of
 ///   the database, whatever becomes of the executor; its locks are released then.
 ///   [`Database::close`](crate::Database::close) waits for these rollbacks.

@@ -10,14 +10,14 @@
 //!   before its call to after its return, or around each poll of its future. A task's transaction
 //!   is listed from its begin to the beginning of its end, also while it waits and others run.
 //! - SUSPENDED-2. The lists are read only when a lock was denied and a blocking wait begins.
-//!   Before, a closure costs 16 instructions, and writes the thread's own memory only.
+//!   Before, a closure costs some ten instructions, and writes the thread's own memory only.
 //! - SUSPENDED-3. A listed transaction that a thread of the engine ends (a rollback or a commit
 //!   that was handed over) is not suspended: its locks are released whether or not this thread
 //!   blocks.
 //! - SUSPENDED-4. Transactions that a program begins and ends itself are never listed: nothing is
 //!   known of the order in which it uses them.
-//! - SUSPENDED-5. The list of closures is a stack, since calls end in reverse order. Of more than
-//!   [`CLOSURES_MAX`] the innermost are not listed: a wait for them is a wait like any other.
+//! - SUSPENDED-5. The list of closures is a stack, since calls end in reverse order: the innermost
+//!   in a place of its own, and below it those that wait for its end, which are rare.
 //!
 //! Limit: of the holders of a table's lock, or of the database's, only those are recognized that
 //! have locked the whole (CONTENTION-5) or wait for a lock themselves. A closure that uses a table
@@ -33,34 +33,24 @@ use clearway_base::TxnId;
 
 use crate::core::Core;
 
-/// Closures within closures that are listed (SUSPENDED-5).
-const CLOSURES_MAX: usize = 8;
-
 /// A transaction, with the number of its engine's opening.
 type ListedTransaction = (u64, TxnId);
 
-struct ClosureStack {
-    /// The number of closures that run, also beyond [`CLOSURES_MAX`].
-    depth: Cell<usize>,
-    listed: [Cell<ListedTransaction>; CLOSURES_MAX],
-}
-
-impl ClosureStack {
-    const fn new() -> ClosureStack {
-        let listed = [const { Cell::new((0, TxnId::NONE)) }; CLOSURES_MAX];
-        ClosureStack { depth: Cell::new(0), listed }
-    }
-}
+/// No transaction: openings are numbered from 1.
+const NONE: ListedTransaction = (0, TxnId::NONE);
 
 #[cfg(not(any(loom, shuttle)))]
 thread_local! {
-    static CLOSURES: ClosureStack = const { ClosureStack::new() };
+    /// The innermost closure that runs (SUSPENDED-5).
+    static INNERMOST: Cell<ListedTransaction> = const { Cell::new(NONE) };
 }
 #[cfg(any(loom, shuttle))]
 clearway_sync::thread_local! {
-    static CLOSURES: ClosureStack = ClosureStack::new();
+    static INNERMOST: Cell<ListedTransaction> = Cell::new(NONE);
 }
 clearway_sync::thread_local! {
+    /// The closures below the innermost.
+    static BELOW: RefCell<Vec<ListedTransaction>> = RefCell::default();
     static TASKS: RefCell<HashSet<ListedTransaction>> = RefCell::default();
 }
 
@@ -78,14 +68,12 @@ impl Closure {
     #[inline]
     #[must_use = "it is listed until this is dropped"]
     pub fn run(self) -> RunningClosure {
-        CLOSURES.with(|closures| {
-            let depth = closures.depth.get();
-            if let Some(place) = closures.listed.get(depth) {
-                place.set(self.0);
-            }
-            closures.depth.set(depth + 1);
-        });
-        RunningClosure { of_this_thread: PhantomData }
+        let before = INNERMOST.with(|innermost| innermost.replace(self.0));
+        let is_nested = before.0 != NONE.0;
+        if is_nested {
+            push_below(before);
+        }
+        RunningClosure { is_nested, of_this_thread: PhantomData }
     }
 
     /// Lists the transaction until the result is dropped, which must happen on this thread: an
@@ -101,14 +89,27 @@ impl Closure {
 /// A closure that runs on this thread; see [`Closure::run`].
 #[derive(Debug)]
 pub struct RunningClosure {
+    is_nested: bool,
     of_this_thread: PhantomData<*const ()>,
 }
 
 impl Drop for RunningClosure {
     #[inline]
     fn drop(&mut self) {
-        CLOSURES.with(|closures| closures.depth.set(closures.depth.get() - 1));
+        let before = if self.is_nested { pop_below() } else { NONE };
+        INNERMOST.with(|innermost| innermost.set(before));
     }
+}
+
+#[cold]
+fn push_below(closure: ListedTransaction) {
+    // A thread that is ending blocks for no transaction any more.
+    let _ = BELOW.try_with(|below| below.borrow_mut().push(closure));
+}
+
+#[cold]
+fn pop_below() -> ListedTransaction {
+    BELOW.try_with(|below| below.borrow_mut().pop()).ok().flatten().unwrap_or(NONE)
 }
 
 /// A task of this thread; see [`Closure::run_as_task`].
@@ -131,10 +132,8 @@ pub(crate) fn owners(core: &Core, own: TxnId) -> Vec<u32> {
             owners.extend(core.transactions.owner_of(id));
         }
     };
-    CLOSURES.with(|closures| {
-        let running = closures.listed.iter().take(closures.depth.get());
-        running.for_each(|closure| add(closure.get()));
-    });
+    add(INNERMOST.with(Cell::get));
+    let _ = BELOW.try_with(|below| below.borrow().iter().for_each(|closure| add(*closure)));
     let _ = TASKS.try_with(|tasks| tasks.borrow().iter().for_each(|task| add(*task)));
     owners
 }

@@ -44,8 +44,8 @@
 //!   without `x` is `i`'s own; one that does not is gone.
 //! - It creates no edge by itself. Its latch hold may grant waiters that only `x` blocked, and a
 //!   grant creates edges to the granted owner `k`: an event of `k` in the sense of step 2,
-//! whichever   thread performs it, for `k` publishes another wait only after it has picked the
-//! grant up. The same   holds if a lock that `x` was granted and has not picked up is given back.
+//!   whichever thread performs it, for `k` publishes another wait only after it has picked the
+//!   grant up. The same holds if a lock that `x` was granted and has not picked up is given back.
 //! - So a cycle without `x` loses no edge and gains none, and its last owner in the order of the
 //!   stores finds it as before. A cycle with `x` is broken. If `x` was marked as its victim, the
 //!   mark dies with the wait (DEADLOCK-3); the cycles that finders left to `x` (GRAPH-4) all lead

@@ -153,13 +153,13 @@ impl Session {
         self.client.cancel();
         self.retry = None;
         self.refusals += 1;
-        if let Some(Operation::Write { table, key, .. }) = &self.operation {
-            if random.one_in(2) {
-                let (table, key) = (table.clone(), key.clone());
-                let intent = random.pick(&[ReadIntent::Read, ReadIntent::Update]);
-                let get = Operation::Get { table, key, intent };
-                self.dropped = self.operation.replace(get);
-            }
+        if let Some(Operation::Write { table, key, .. }) = &self.operation
+            && random.one_in(2)
+        {
+            let (table, key) = (table.clone(), key.clone());
+            let intent = random.pick(&[ReadIntent::Read, ReadIntent::Update]);
+            let get = Operation::Get { table, key, intent };
+            self.dropped = self.operation.replace(get);
         }
     }
 
