@@ -447,3 +447,31 @@ fn page_that_the_disk_never_delivers_ends_the_wait_at_the_limit() {
     });
     db.close().unwrap();
 }
+
+/// The only operation of a transaction is dropped while it writes a large value: no page of that
+/// stays allocated, although there is no change to undo.
+#[test]
+fn large_value_of_a_dropped_transaction_leaves_no_pages() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Options::new().cache_size(1 << 20).open(directory.path()).unwrap();
+    let table = db.table("t").unwrap();
+    let value = vec![7; 3_000_000];
+    let mut dropped = 0;
+    threads(1).block_on(async {
+        // The last ones are dropped: no later transaction may clear up behind them.
+        for polls in (1..=20).rev() {
+            let mut tx = db.begin_async("large");
+            let put = polled(polls, tx.put(&table, "k", &value)).await;
+            dropped += u32::from(put.is_none());
+            if polls % 2 == 0 {
+                tx.rollback().await.unwrap();
+            } else {
+                drop(tx);
+            }
+        }
+    });
+    assert!(dropped > 1, "{dropped}");
+    db.close().unwrap();
+    let db = Options::new().open(directory.path()).unwrap();
+    assert_eq!(db.verify().unwrap().unreachable_pages, 0);
+}

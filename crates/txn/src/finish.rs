@@ -165,6 +165,11 @@ pub(crate) fn rollback(mut state: Box<TransactionState>) -> Result<Lsn> {
             return Err(error);
         }
     }
+    if state.has_unlinked() {
+        // Left by an operation of a task that was dropped. If this fails, the pages stay allocated
+        // and unreachable, which `verify` reports.
+        let _ = state.free_unlinked();
+    }
     state.report_leaves();
     state.entry().finish();
     state.entry().rollbacks.add_as_only_writer(1);
