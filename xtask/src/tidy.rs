@@ -222,7 +222,7 @@ mod tests {
             ]
         );
         assert!(report.summary.contains("2 Rust files"), "{}", report.summary);
-        let shown = report.violations[0].to_string();
+        let shown = report.violations[1].to_string();
         assert!(shown.starts_with("crates/log/Cargo.toml:3: "), "{shown}");
     }
 }
