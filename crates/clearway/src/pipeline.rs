@@ -252,8 +252,9 @@ impl Pipeline {
     ///     .map(|n| {
     ///         let stock = stock.clone();
     ///         pipeline.submit_async("count", async move |mut tx| {
-    ///             let count = tx.get_for_update(&stock, "bolt").await?.map_or(0, |count|
-    /// count[0]);             tx.put(&stock, "bolt", [count + 1]).await?;
+    ///             let count = tx.get_for_update(&stock, "bolt").await?;
+    ///             let count = count.map_or(0, |count| count[0]);
+    ///             tx.put(&stock, "bolt", [count + 1]).await?;
     ///             Ok(n)
     ///         })
     ///     })

@@ -302,3 +302,51 @@ fn a_closure_does_not_wait_for_a_task_of_its_agent() {
     holder.commit().unwrap();
     assert_eq!(closure.wait().unwrap().as_deref(), Some(&b"2"[..]));
 }
+
+/// A task is a deadlock's victim, and the engine's thread is late with its rollback: a closure of
+/// the same agent waits for that, since it comes whether or not the agent blocks.
+#[test]
+fn a_closure_waits_for_the_rollback_of_a_victim_of_its_agent() {
+    let (db, table) = database();
+    let pipeline = PipelineOptions::new().agents(1).start(&db).unwrap();
+    let (holds, may_go_on) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let mut other = db.begin();
+    other.put(&table, b"b", b"1").unwrap();
+    let victim = {
+        let (table, holds, may_go_on) = (table.clone(), holds.clone(), may_go_on.clone());
+        let body = async move |mut tx: clearway::LentTransaction| {
+            tx.put(&table, "a", "1").await?;
+            holds.store(true, Ordering::SeqCst);
+            until_set(may_go_on.clone()).await;
+            tx.put(&table, "b", "1").await
+        };
+        pipeline.submit_async("victim", body).unwrap()
+    };
+    while !holds.load(Ordering::SeqCst) {
+        thread::yield_now();
+    }
+    thread::scope(|scope| {
+        let table = &table;
+        let other = scope.spawn(move || {
+            other.put(table, b"a", b"2").unwrap();
+            other.commit().unwrap();
+        });
+        until_waiting(&db, 1);
+        // The thread that rolls back is busy with this one first.
+        clearway_sync::block_on(async {
+            let mut large = db.begin_async("large");
+            for n in 0..100_000u32 {
+                large.put(table, n.to_be_bytes(), "large").await.unwrap();
+            }
+        });
+        may_go_on.store(true, Ordering::SeqCst);
+        while db.lock_waits().deadlocks.is_empty() {
+            thread::yield_now();
+        }
+        let of_agent = table.clone();
+        let closure = pipeline.submit("closure", move |tx| tx.get(&of_agent, b"a")).unwrap();
+        closure.wait().unwrap();
+        other.join().unwrap();
+        victim.wait().unwrap();
+    });
+}

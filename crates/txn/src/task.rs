@@ -285,6 +285,7 @@ impl Transaction {
             return result;
         }
         let blocking = state.core.task_work.blocking.clone();
+        state.entry().hand_over();
         let rolled_back = blocking.call(move || finish::rollback(state));
         self.aside().victim = Some(VictimsRollback { deadlock: deadlock.clone(), rolled_back });
         match self.end_victim().await {

@@ -22,12 +22,13 @@ use std::{
     task::{Context, Wake, Waker},
 };
 
-use super::agent::StepClock;
 use clearway_sync::{
     Mutex,
     atomic::{AtomicBool, Ordering},
     wake,
 };
+
+use super::agent::StepClock;
 
 /// The future of a task, which delivers its result itself.
 pub(super) type TaskFuture = Pin<Box<dyn Future<Output = ()>>>;

@@ -165,6 +165,24 @@ mod tests {
         assert!(timer.alarms.lock().wakers.is_empty());
     }
 
+    /// The thread sleeps until a later alarm. If it were not woken, this would take an hour.
+    #[test]
+    fn earlier_alarm_wakes_the_thread_that_sleeps_for_a_later_one() {
+        let timer = Arc::new(Timer::default());
+        timer.start();
+        thread::scope(|scope| {
+            scope.spawn(|| timer.run());
+            let mut later = Alarm::new(&timer);
+            let hour = Instant::now() + Duration::from_secs(3600);
+            assert!(!later.poll(hour, &mut Context::from_waker(Waker::noop())));
+            while timer.alarms.lock().looks_at.is_none() {
+                thread::yield_now();
+            }
+            block_on(sleep(&timer, Duration::from_millis(20)));
+            timer.stop();
+        });
+    }
+
     #[test]
     fn dropped_alarm_is_forgotten_and_a_stopped_timer_wakes() {
         let timer = Arc::new(Timer::default());
