@@ -155,7 +155,9 @@ impl<'tx> Scan<'tx> {
     /// Not guaranteed, by design: serializability for entries that were passed over. Gaps, and
     /// entries that are passed over or deleted, are **not** locked: entries may appear before the
     /// scan's position, and a second scan may find more or fewer entries than the first. An empty
-    /// result does not mean that the range is empty.
+    /// result does not mean that the range is empty. Entries that another transaction has read are
+    /// locked too, if this scan is for updates: workers that read the whole table whenever they
+    /// find no entry may keep each other from finding one.
     ///
     /// Locks: the key of each entry returned, exclusively (shared if it is a
     /// [`scan`](Transaction::scan)); no gap. A lock for which another transaction waits counts as

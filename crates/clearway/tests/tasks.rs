@@ -1,7 +1,10 @@
 //! Transactions of tasks: what the interface accepts, and what they do beside each other.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -398,4 +401,52 @@ fn tasks_read_pages_of_a_disk_in_memory() {
         assert_eq!(tx.scan(&table, ..).await.unwrap().count().await.unwrap(), 4_000);
     });
     assert!(db.stats().engine.pool.reads > 400);
+}
+
+/// Workers take each job once, while one of them also reads the whole table, with escalation.
+#[test]
+fn workers_take_each_job_once_beside_a_reader_of_all() {
+    const JOBS: u32 = 500;
+    let options = Options::in_memory().cache_size(16 << 20).escalate_after(Some(20));
+    let db = options.open("").unwrap();
+    let table = db.table("jobs").unwrap();
+    db.transact("fill", |tx| (0..JOBS).try_for_each(|n| tx.insert(&table, n.to_be_bytes(), "job")))
+        .unwrap();
+    let left = Arc::new(AtomicU32::new(JOBS));
+    threads(2).block_on(async {
+        let workers: Vec<_> = (0..8)
+            .map(|n| tokio::spawn(work(db.clone(), table.clone(), left.clone(), n == 0)))
+            .collect();
+        let mut done = 0;
+        for worker in workers {
+            done += worker.await.unwrap().unwrap();
+        }
+        assert_eq!(done, JOBS);
+    });
+}
+
+/// Takes jobs until none is left. Returns the number of jobs taken.
+async fn work(db: Database, table: Table, left: Arc<AtomicU32>, reads: bool) -> Result<u32> {
+    let mut done = 0;
+    while left.load(Ordering::Relaxed) > 0 {
+        let has_taken = db
+            .transact_async("take", async |mut tx| {
+                let mut scan = tx.scan_for_update(&table, ..).await?.skip_locked();
+                let Some((job, _)) = scan.next().await? else { return Ok(false) };
+                tokio::task::yield_now().await;
+                tx.delete(&table, job).await?;
+                Ok(true)
+            })
+            .await?;
+        if has_taken {
+            done += 1;
+            left.fetch_sub(1, Ordering::Relaxed);
+        }
+        if reads {
+            db.transact_async("all", async |mut tx| tx.scan(&table, ..).await?.count().await)
+                .await?;
+        }
+        tokio::task::yield_now().await;
+    }
+    Ok(done)
 }
