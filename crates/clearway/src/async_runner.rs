@@ -129,13 +129,13 @@ impl<'d> Attempts<'d> {
     async fn begin(&mut self) -> Result<LentTransaction> {
         self.attempt += 1;
         if self.attempt > 1 {
-            self.database.engine.sleep_as_task(pause_before(self.attempt)).await;
+            Box::pin(self.database.engine.sleep_as_task(pause_before(self.attempt))).await;
         }
         let transaction = AsyncTransaction::begin(self.database, self.kind);
         self.task = self.is_of_agent.then(|| transaction.tx.inner.closure().run_as_task());
         let mut lent = self.lender.lend(transaction);
         if let Some(context) = self.context.take() {
-            let resume = lent.tx.inner.resume_as_task(&context);
+            let resume = Box::pin(lent.tx.inner.resume_as_task(&context));
             step::never_blocking(resume).await?;
         }
         Ok(lent)
@@ -154,18 +154,18 @@ impl<'d> Attempts<'d> {
         let result = match result {
             Ok(result) => result,
             Err(panic) => {
-                return Some(step::never_blocking(tx.fail_as_task(Count::Panic, panic)).await);
+                return Some(Box::pin(tx.fail_as_task(Count::Panic, panic)).await);
             }
         };
         let is_last = self.attempt >= self.database.attempts;
         match end_of(&tx, is_last, result) {
-            AttemptEnd::Commit(value) => Some(step::never_blocking(tx.finish_as_task(value)).await),
+            AttemptEnd::Commit(value) => Some(tx.finish_as_task(value).await),
             AttemptEnd::RollBack(error) => {
-                Some(step::never_blocking(tx.fail_as_task(Count::Rollback, error)).await)
+                Some(Box::pin(tx.fail_as_task(Count::Rollback, error)).await)
             }
             AttemptEnd::Retry => {
                 self.context = Some(tx.inner.take_retry_context());
-                let undone = step::never_blocking(tx.undo_as_task(Count::Retry)).await;
+                let undone = Box::pin(tx.undo_as_task(Count::Retry)).await;
                 // A failed rollback stops the engine, so report that error to the caller.
                 undone.err().map(Err)
             }

@@ -91,8 +91,7 @@ impl AsyncTransaction {
         intent: ReadIntent,
     ) -> Result<Option<Vec<u8>>> {
         let mut value = Vec::new();
-        let get = self.tx.inner.get_as_task(&table.inner, key, intent, &mut value);
-        let result = step::never_blocking(get).await;
+        let result = self.tx.inner.get_as_task(&table.inner, key, intent, &mut value).await;
         Ok(self.tx.note(result)?.then_some(value))
     }
 
@@ -106,8 +105,8 @@ impl AsyncTransaction {
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
     ) -> Result<()> {
-        let insert = self.tx.inner.insert_as_task(&table.inner, key.as_ref(), value.as_ref());
-        let result = step::never_blocking(insert).await;
+        let (key, value) = (key.as_ref(), value.as_ref());
+        let result = self.tx.inner.insert_as_task(&table.inner, key, value).await;
         self.tx.note(result)
     }
 
@@ -122,8 +121,8 @@ impl AsyncTransaction {
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
     ) -> Result<bool> {
-        let put = self.tx.inner.put_as_task(&table.inner, key.as_ref(), value.as_ref());
-        let result = step::never_blocking(put).await;
+        let (key, value) = (key.as_ref(), value.as_ref());
+        let result = self.tx.inner.put_as_task(&table.inner, key, value).await;
         self.tx.note(result)
     }
 
@@ -137,8 +136,8 @@ impl AsyncTransaction {
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
     ) -> Result<()> {
-        let update = self.tx.inner.update_as_task(&table.inner, key.as_ref(), value.as_ref());
-        let result = step::never_blocking(update).await;
+        let (key, value) = (key.as_ref(), value.as_ref());
+        let result = self.tx.inner.update_as_task(&table.inner, key, value).await;
         self.tx.note(result)
     }
 
@@ -147,8 +146,7 @@ impl AsyncTransaction {
     /// # Errors
     /// Those of [`Transaction::delete`].
     pub async fn delete(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<()> {
-        let delete = self.tx.inner.delete_as_task(&table.inner, key.as_ref());
-        let result = step::never_blocking(delete).await;
+        let result = self.tx.inner.delete_as_task(&table.inner, key.as_ref()).await;
         self.tx.note(result)
     }
 
@@ -237,7 +235,7 @@ impl AsyncTransaction {
     ) -> Result<Cursor> {
         let (lower, upper) = range.bounds();
         let open = self.tx.inner.cursor_as_task(&table.inner, lower, upper, direction, intent);
-        let opened = step::never_blocking(open).await;
+        let opened = open.await;
         Ok(Cursor::new(self.tx.note(opened)?))
     }
 
@@ -254,8 +252,7 @@ impl AsyncTransaction {
     }
 
     async fn advance(&mut self, cursor: &mut Cursor) -> Result<bool> {
-        let advance = cursor.inner.advance_as_task(&mut self.tx.inner);
-        let result = step::never_blocking(advance).await;
+        let result = cursor.inner.advance_as_task(&mut self.tx.inner).await;
         self.tx.note(result)
     }
 
@@ -323,7 +320,7 @@ impl AsyncTransaction {
     /// # Errors
     /// Those of [`Transaction::commit_pipelined`].
     pub async fn commit_pipelined(self) -> Result<Pending<()>> {
-        let pending = step::never_blocking(self.tx.finish_as_task(())).await?;
+        let pending = self.tx.finish_as_task(()).await?;
         pending.request_flush();
         Ok(pending)
     }
@@ -333,7 +330,7 @@ impl AsyncTransaction {
     /// # Errors
     /// Those of [`Transaction::rollback`].
     pub async fn rollback(self) -> Result<()> {
-        step::never_blocking(self.tx.undo_as_task(Count::Rollback)).await.map(drop)
+        self.tx.undo_as_task(Count::Rollback).await.map(drop)
     }
 }
 

@@ -26,8 +26,7 @@
 //!   not delay the jobs in its inbox.
 //! - PIPELINE-4. An agent sleeps only when it has nothing to run and no result to deliver, and is
 //!   woken when it has (INBOX-1 and INBOX-4; the log's completion queue, COMPLETION-1).
-//! - PIPELINE-5. The results of the closures that an agent ran are delivered in the order of the
-//!   runs; those of asynchronous closures as soon as they may be.
+//! - PIPELINE-5. An agent delivers results in the order in which its transactions have ended.
 
 mod agent;
 mod inbox;
@@ -44,10 +43,10 @@ use clearway_sync::{
     thread, thread_number,
 };
 
-use crate::{Database, LentTransaction, Pending, Transaction, database::Inner};
+use crate::{Database, LentTransaction, Transaction, database::Inner};
 use agent::{Agent, AgentCounters};
 use inbox::{Inbox, Refused};
-use job::{Accepted, AsyncTask, Job, Task};
+use job::{Accepted, AsyncTask, Begin, Job, Outcome, Task};
 pub use ticket::Ticket;
 
 /// Options of a [`Pipeline`].
@@ -393,13 +392,6 @@ fn next_of_thread() -> usize {
         static NEXT: Cell<usize> = Cell::new(thread_number());
     }
     NEXT.with(|next| next.replace(next.get().wrapping_add(1)))
-}
-
-/// The state of a transaction that was run.
-enum Ran<T> {
-    Not,
-    Waits(Pending<T>),
-    Failed(Error),
 }
 
 #[cfg(test)]

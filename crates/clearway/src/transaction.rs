@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clearway_base::{Error, Lsn, Result};
 use clearway_lock::AbsoluteMode;
+use clearway_sync::step;
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Committed, Kind, Savepoint};
 
@@ -535,9 +536,12 @@ impl Transaction {
         if self.trouble.is_some()
             && let Some(error) = self.take_error_of_scan()
         {
-            return self.fail_as_task(Count::Rollback, error).await;
+            return Box::pin(self.fail_as_task(Count::Rollback, error)).await;
         }
-        let committed = self.inner.commit_as_task().await?;
+        let committed = match self.inner.commit_at_once() {
+            Some(committed) => committed?,
+            None => Box::pin(step::never_blocking(self.inner.commit_as_task())).await?,
+        };
         Ok(committed_as(value, committed, self.uncounted, self.began))
     }
 
@@ -574,7 +578,8 @@ impl Transaction {
     pub(crate) async fn undo_as_task(self, count: Count) -> Result<(Lsn, Arc<Shard>)> {
         let shard = self.uncounted.count(count);
         let seen = self.inner.seen();
-        undone(self.inner.rollback_as_task().await, seen, shard)
+        let rolled_back = step::never_blocking(self.inner.rollback_as_task()).await;
+        undone(rolled_back, seen, shard)
     }
 }
 

@@ -25,7 +25,6 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::HashSet,
     marker::PhantomData,
 };
 
@@ -51,7 +50,38 @@ clearway_sync::thread_local! {
 clearway_sync::thread_local! {
     /// The closures below the innermost.
     static BELOW: RefCell<Vec<ListedTransaction>> = RefCell::default();
-    static TASKS: RefCell<HashSet<ListedTransaction>> = RefCell::default();
+    static TASKS: RefCell<TaskList> = RefCell::default();
+}
+
+/// The tasks of a thread, in places that are used again.
+#[derive(Default)]
+struct TaskList {
+    /// [`NONE`] in a place that is free.
+    places: Vec<ListedTransaction>,
+    free: Vec<usize>,
+}
+
+impl TaskList {
+    fn add(&mut self, task: ListedTransaction) -> usize {
+        match self.free.pop() {
+            Some(at) => {
+                self.places[at] = task;
+                at
+            }
+            None => {
+                self.places.push(task);
+                self.places.len() - 1
+            }
+        }
+    }
+
+    /// Removes a task, unless this is the list of another thread.
+    fn remove(&mut self, at: usize, task: ListedTransaction) {
+        if self.places.get(at) == Some(&task) {
+            self.places[at] = NONE;
+            self.free.push(at);
+        }
+    }
 }
 
 /// A transaction whose closure runs, or will run.
@@ -81,8 +111,8 @@ impl Closure {
     #[must_use = "it is listed until this is dropped"]
     pub fn run_as_task(self) -> SuspendedTask {
         // A thread that is ending blocks for no transaction any more.
-        let _ = TASKS.try_with(|tasks| tasks.borrow_mut().insert(self.0));
-        SuspendedTask(self.0)
+        let at = TASKS.try_with(|tasks| tasks.borrow_mut().add(self.0)).ok();
+        SuspendedTask { task: self.0, at }
     }
 }
 
@@ -114,11 +144,16 @@ fn pop_below() -> ListedTransaction {
 
 /// A task of this thread; see [`Closure::run_as_task`].
 #[derive(Debug)]
-pub struct SuspendedTask(ListedTransaction);
+pub struct SuspendedTask {
+    task: ListedTransaction,
+    /// Its place in the thread's list.
+    at: Option<usize>,
+}
 
 impl Drop for SuspendedTask {
     fn drop(&mut self) {
-        let _ = TASKS.try_with(|tasks| tasks.borrow_mut().remove(&self.0));
+        let Some(at) = self.at else { return };
+        let _ = TASKS.try_with(|tasks| tasks.borrow_mut().remove(at, self.task));
     }
 }
 
@@ -134,6 +169,6 @@ pub(crate) fn owners(core: &Core, own: TxnId) -> Vec<u32> {
     };
     add(INNERMOST.with(Cell::get));
     let _ = BELOW.try_with(|below| below.borrow().iter().for_each(|closure| add(*closure)));
-    let _ = TASKS.try_with(|tasks| tasks.borrow().iter().for_each(|task| add(*task)));
+    let _ = TASKS.try_with(|tasks| tasks.borrow().places.iter().for_each(|task| add(*task)));
     owners
 }

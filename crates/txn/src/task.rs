@@ -30,7 +30,7 @@ mod offload;
 mod timer;
 
 use std::{
-    future::poll_fn,
+    future::{Future, poll_fn},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -40,17 +40,20 @@ use clearway_lock::{AbsoluteMode, IntentMode, WaitLimit};
 use clearway_sync::{
     Mutex,
     atomic::{AtomicBool, Ordering},
+    step,
     thread::{self, JoinHandle},
 };
-use clearway_tree::{LeafHint, ReadIntent, Step, Tree};
+use clearway_tree::{LeafHint, Need, ReadIntent, Step, Tree};
 
 use offload::BlockingJob;
 pub(crate) use offload::{Offload, Reply};
 pub(crate) use timer::{Alarm, Timer};
 
 use crate::{
-    Committed, RetryContext, Savepoint, Table, TableCursor, Transaction, core::Core, finish,
-    transaction_state::TransactionState,
+    Committed, RetryContext, Savepoint, Table, TableCursor, Transaction,
+    core::Core,
+    finish,
+    transaction_state::{FirstStep, TransactionState},
 };
 
 /// The services of an engine for tasks.
@@ -201,7 +204,8 @@ pub(crate) struct VictimsRollback {
 }
 
 impl Transaction {
-    /// Runs an operation of a task; a deadlock's victim is rolled back before this returns.
+    /// Runs an operation of a task; a deadlock's victim is rolled back before this returns. Most
+    /// operations need nothing and are done here. Only the others take memory for their waits.
     async fn run_as_task<T, F>(
         &mut self,
         table: &Table,
@@ -211,9 +215,52 @@ impl Transaction {
     where
         F: FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
     {
-        let state = self.state_as_task().await?;
-        let result = state.operate_as_task(table, mode, operation(table.tree())?).await;
+        self.check_process()?;
+        let mut operation = operation(table.tree())?;
+        match self.run_at_once(table, mode, &mut operation) {
+            FirstStep::Done(done) => Ok(done),
+            FirstStep::Failed(error) if !self.has_unlinked() => Err(error),
+            FirstStep::Failed(error) => Box::pin(self.after_task(Err(error))).await,
+            FirstStep::Waits(need) => {
+                let waiting = Box::pin(self.run_waiting(table, mode, operation, need));
+                step::never_blocking(waiting).await
+            }
+        }
+    }
+
+    /// Runs the first step, if the state is here.
+    #[inline]
+    fn run_at_once<T>(
+        &mut self,
+        table: &Table,
+        mode: IntentMode,
+        operation: &mut impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
+    ) -> FirstStep<T> {
+        match self.state.as_deref_mut() {
+            Some(state) if !state.has_unlinked() => state.begin_operation(table, mode, operation),
+            _ => FirstStep::Waits(None),
+        }
+    }
+
+    /// Runs an operation on from its first step, which has returned `need`, or did not take place.
+    async fn run_waiting<T>(
+        &mut self,
+        table: &Table,
+        mode: IntentMode,
+        operation: impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
+        need: Option<Need>,
+    ) -> Result<T> {
+        let state = match (&mut self.state, &need) {
+            // The chain that it may have begun to write is its own.
+            (Some(state), Some(_)) => state,
+            _ => self.state_as_task().await?,
+        };
+        let result = state.operate_as_task(table, mode, operation, need).await;
         self.after_task(result).await
+    }
+
+    fn has_unlinked(&self) -> bool {
+        self.state.as_ref().is_some_and(|state| state.has_unlinked())
     }
 
     /// Ends a deadlock's victim, and frees what an operation has left.
@@ -221,7 +268,7 @@ impl Transaction {
         if matches!(result, Err(Error::Deadlock { .. })) {
             return self.die_as_task(result).await;
         }
-        if self.state.as_ref().is_some_and(|state| state.has_unlinked()) {
+        if self.has_unlinked() {
             // If this fails as well, the pages stay allocated and unreachable, which `verify`
             // reports; the operation's error is the one to return.
             let _ = self.work_on_state(TransactionState::free_unlinked).await;
@@ -238,7 +285,7 @@ impl Transaction {
         // If the work has failed, its future was dropped; where that matters, the engine has
         // stopped.
         let _ = self.come_back().await;
-        if self.state.as_ref().is_some_and(|state| state.has_unlinked()) {
+        if self.has_unlinked() {
             // Left by an operation whose future was dropped.
             let _ = self.work_on_state(TransactionState::free_unlinked).await;
         }
@@ -308,15 +355,15 @@ impl Transaction {
 
     /// As [`get_into`](Self::get_into) and
     /// [`get_for_update_into`](Self::get_for_update_into), for a task.
-    pub async fn get_as_task(
-        &mut self,
-        table: &Table,
-        key: &[u8],
+    pub fn get_as_task<'a>(
+        &'a mut self,
+        table: &'a Table,
+        key: &'a [u8],
         intent: ReadIntent,
-        value: &mut Vec<u8>,
-    ) -> Result<bool> {
+        value: &'a mut Vec<u8>,
+    ) -> impl Future<Output = Result<bool>> {
         let mode = intent_mode(intent);
-        self.run_as_task(table, mode, |tree| tree.get_operation(key, intent, value)).await
+        self.run_as_task(table, mode, move |tree| tree.get_operation(key, intent, value))
     }
 
     /// As [`insert`](Self::insert), for a task.
@@ -326,9 +373,14 @@ impl Transaction {
     }
 
     /// As [`put`](Self::put), for a task.
-    pub async fn put_as_task(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
+    pub fn put_as_task<'a>(
+        &'a mut self,
+        table: &'a Table,
+        key: &'a [u8],
+        value: &'a [u8],
+    ) -> impl Future<Output = Result<bool>> {
         let mode = IntentMode::IX;
-        self.run_as_task(table, mode, |tree| tree.put_operation(key, value)).await
+        self.run_as_task(table, mode, move |tree| tree.put_operation(key, value))
     }
 
     /// As [`update`](Self::update), for a task.
@@ -338,9 +390,13 @@ impl Transaction {
     }
 
     /// As [`delete`](Self::delete), for a task.
-    pub async fn delete_as_task(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+    pub fn delete_as_task<'a>(
+        &'a mut self,
+        table: &'a Table,
+        key: &'a [u8],
+    ) -> impl Future<Output = Result<()>> {
         let mode = IntentMode::IX;
-        self.run_as_task(table, mode, |tree| tree.delete_operation(key)).await
+        self.run_as_task(table, mode, move |tree| tree.delete_operation(key))
     }
 
     /// As [`lock_table`](Self::lock_table), for a task.
@@ -350,6 +406,15 @@ impl Transaction {
 
     /// Takes the intent lock that a cursor needs, for a task.
     pub(crate) async fn enter_as_task(&mut self, table: &Table, mode: IntentMode) -> Result<()> {
+        self.check_process()?;
+        let state = self.state.as_deref_mut().filter(|state| !state.has_unlinked());
+        if state.is_some_and(|state| state.enters_at_once(table, mode)) {
+            return Ok(());
+        }
+        step::never_blocking(Box::pin(self.enter_waiting(table, mode))).await
+    }
+
+    async fn enter_waiting(&mut self, table: &Table, mode: IntentMode) -> Result<()> {
         let entered = self.state_as_task().await?.enter_as_task(table, mode).await;
         self.after_task(entered.map(drop)).await
     }
@@ -387,16 +452,32 @@ impl Transaction {
         }
     }
 
+    /// Commits for a task, if that needs nothing, as it mostly does. Otherwise returns `None`, and
+    /// [`commit_as_task`](Self::commit_as_task) is to be called.
+    ///
+    /// # Errors
+    /// Those of [`commit`](Self::commit).
+    #[inline]
+    pub fn commit_at_once(&mut self) -> Option<Result<Committed>> {
+        if let Err(error) = self.check_process() {
+            return Some(Err(error));
+        }
+        let _inside = step::Inside::begin();
+        self.state.take_if(|state| !state.ends_with_work()).map(finish::commit_as_task)
+    }
+
     /// As [`commit`](Self::commit), for a task. If the future is dropped once it was polled, the
     /// transaction is committed.
     pub async fn commit_as_task(mut self) -> Result<Committed> {
-        self.check_process()?;
+        if let Some(committed) = self.commit_at_once() {
+            return committed;
+        }
         if self.end_victim().await.is_some() {
             return Err(self.ended());
         }
         let _ = self.come_back().await;
         let Some(mut state) = self.state.take() else { return Err(self.ended()) };
-        if state.frees.is_empty() && !state.has_unlinked() {
+        if !state.ends_with_work() {
             return finish::commit_as_task(state);
         }
         let blocking = state.core.task_work.blocking.clone();

@@ -54,6 +54,7 @@ use clearway_tree::{LeafHint, Tree};
 use deallocation::Deallocation;
 pub use retry::RetryContext;
 use table_use::TableUse;
+pub(crate) use tasks::FirstStep;
 
 use crate::{
     contention::{PassedWait, Wanted},
@@ -302,15 +303,18 @@ impl TransactionState {
         if self.core.is_closed() {
             return Err(Error::Closed);
         }
-        let tree = table.id();
-        let at = self.tables.iter().position(|used| used.tree == tree);
-        if let Some(at) = at
-            && table.belongs_to(self.opening)
-            && self.tables[at].intent.is_some_and(|held| held.covers(mode))
-        {
-            return Ok(at);
+        let at = self.tables.iter().position(|used| used.tree == table.id());
+        match at {
+            Some(at) if self.is_entered(at, table, mode) => Ok(at),
+            _ => self.enter_first(table, mode, at),
         }
-        self.enter_first(table, mode, at)
+    }
+
+    /// Returns true if the transaction holds `mode` on `table`, whose id is at `at` in `tables`.
+    #[inline]
+    fn is_entered(&self, at: usize, table: &Table, mode: IntentMode) -> bool {
+        table.belongs_to(self.opening)
+            && self.tables[at].intent.is_some_and(|held| held.covers(mode))
     }
 
     /// Takes the intent lock `mode` on a table on which the transaction does not hold it yet. `at`
@@ -484,6 +488,12 @@ impl TransactionState {
     #[inline]
     pub(crate) fn has_unlinked(&self) -> bool {
         self.unlinked.is_some()
+    }
+
+    /// Returns true if a commit has more to do than to log its record and to release locks.
+    #[inline]
+    pub(crate) fn ends_with_work(&self) -> bool {
+        !self.frees.is_empty() || self.has_unlinked()
     }
 
     /// Returns a handle of a tree with which to free values. No record leads to these values any

@@ -10,7 +10,12 @@ use std::{
 
 use clearway_sync::{Counter, ThreadWaker, atomic::Ordering, thread};
 
-use super::{Accepted, Inbox, Job, PipelineShared, PipelineStats, inbox::ParkCheck, tasks::Tasks};
+use super::{
+    Accepted, Begin, Inbox, Job, Outcome, PipelineShared, PipelineStats,
+    inbox::ParkCheck,
+    tasks::{Polled, Tasks},
+};
+use crate::database::Inner;
 
 /// The counters of an agent. Only the agent writes them.
 #[derive(Default)]
@@ -93,9 +98,9 @@ pub(super) fn current(shared: &PipelineShared) -> Option<usize> {
 pub(super) struct Agent {
     shared: Arc<PipelineShared>,
     number: usize,
-    /// Jobs that were run, in this order, and whose results are not delivered yet.
-    waiting: VecDeque<Box<dyn Job>>,
-    tasks: Tasks,
+    /// The results that are not delivered yet, in the order in which the transactions have ended.
+    waiting: VecDeque<Box<dyn Outcome>>,
+    tasks: Tasks<Box<dyn Outcome>>,
     clock: StepClock,
 }
 
@@ -116,14 +121,10 @@ impl Agent {
                 return;
             }
             self.deliver_ready();
-            let statistics = &self.shared.database.statistics;
-            self.tasks.poll_ready(&mut self.clock, |name| statistics.count_long_step(name));
+            self.poll_tasks();
             match self.next() {
                 Some(Accepted::Job(job)) => self.perform(job),
-                Some(Accepted::Task(task)) => {
-                    let name = task.name();
-                    self.tasks.begin(name, task.begin(Arc::clone(&self.shared), self.number));
-                }
+                Some(Accepted::Task(task)) => self.begin_task(task),
                 None if self.park() => return,
                 None => {}
             }
@@ -132,6 +133,17 @@ impl Agent {
 
     fn counters(&self) -> &AgentCounters {
         &self.shared.counters[self.number]
+    }
+
+    fn begin_task(&mut self, task: Box<dyn Begin>) {
+        let (name, future) = (task.name(), task.begin(Arc::clone(&self.shared)));
+        let polled = self.tasks.begin(name, future, &mut self.clock);
+        after_poll(&self.shared.database, &mut self.waiting, polled);
+    }
+
+    fn poll_tasks(&mut self) {
+        let Agent { shared, waiting, tasks, clock, .. } = self;
+        tasks.poll_ready(clock, |polled| after_poll(&shared.database, waiting, polled));
     }
 
     fn perform(&mut self, mut job: Box<dyn Job>) {
@@ -143,16 +155,16 @@ impl Agent {
         self.waiting.push_back(job);
     }
 
-    /// Delivers the results that are ready, in the order of the runs (PIPELINE-5).
+    /// Delivers the results that are ready, in the order of the transactions' ends (PIPELINE-5).
     fn deliver_ready(&mut self) {
         let mut delivered = 0;
-        while self.waiting.front().is_some_and(|job| job.is_ready()) {
-            let Some(job) = self.waiting.pop_front() else { break };
+        while self.waiting.front().is_some_and(|outcome| outcome.is_ready()) {
+            let Some(outcome) = self.waiting.pop_front() else { break };
             delivered += 1;
             // Count the result before it is delivered, so that a client with a result finds it
             // counted.
             self.counters().count_result();
-            job.deliver();
+            outcome.deliver();
         }
         if delivered > 0 {
             self.clock.pause();
@@ -200,7 +212,7 @@ impl Agent {
         let mut context = Context::from_waker(&waker);
         if !is_over
             && is_idle
-            && !self.waiting.front().is_some_and(|job| job.poll(&mut context))
+            && !self.waiting.front().is_some_and(|outcome| outcome.poll(&mut context))
             && !self.tasks.is_ready()
         {
             self.counters().parks.add_as_only_writer(1);
@@ -210,4 +222,16 @@ impl Agent {
         shared.asleep.fetch_sub(1, Ordering::Relaxed);
         is_over
     }
+}
+
+/// Counts a poll that was long, and keeps the result of a task that has ended.
+fn after_poll(
+    database: &Inner,
+    waiting: &mut VecDeque<Box<dyn Outcome>>,
+    polled: Polled<Box<dyn Outcome>>,
+) {
+    if polled.is_long {
+        database.statistics.count_long_step(polled.name);
+    }
+    waiting.extend(polled.result);
 }

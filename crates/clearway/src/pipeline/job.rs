@@ -1,14 +1,14 @@
-//! One client's transaction: it is run, then waits for the log, then its result is delivered.
+//! One client's transaction: it is run, then its result waits for the log, then it is delivered.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
 
-use clearway_base::Result;
+use clearway_base::{Error, Result};
 
-use super::{PipelineShared, Ran, tasks::TaskFuture};
-use crate::{LentTransaction, Transaction, async_runner, database::Inner, runner};
+use super::{PipelineShared, tasks::TaskFuture};
+use crate::{LentTransaction, Pending, Transaction, async_runner, database::Inner, runner};
 
 /// The contents of an inbox.
 pub(super) enum Accepted {
@@ -23,8 +23,8 @@ pub(super) trait Begin: Send {
     /// Returns the type of the transaction.
     fn name(&self) -> &'static str;
 
-    /// Begins it on the agent `number`. The future delivers the result.
-    fn begin(self: Box<Self>, shared: Arc<PipelineShared>, number: usize) -> TaskFuture;
+    /// Begins it. The future returns its result, which the agent delivers.
+    fn begin(self: Box<Self>, shared: Arc<PipelineShared>) -> TaskFuture<Box<dyn Outcome>>;
 }
 
 /// An asynchronous closure with its callback.
@@ -50,20 +50,89 @@ where
         self.name
     }
 
-    fn begin(self: Box<Self>, shared: Arc<PipelineShared>, number: usize) -> TaskFuture {
+    fn begin(self: Box<Self>, shared: Arc<PipelineShared>) -> TaskFuture<Box<dyn Outcome>> {
         let AsyncTask { name, body, done } = *self;
         Box::pin(async move {
-            let result = match async_runner::run_lending(&shared.database, name, body).await {
-                Ok(pending) => {
-                    pending.request_flush();
-                    pending.await
-                }
-                Err(error) => Err(error),
-            };
-            // Before the delivery, so that a client with a result finds it counted.
-            shared.counters[number].count_result();
-            deliver(done, result);
+            let ran = Ran::of(async_runner::run_lending(&shared.database, name, body).await);
+            Box::new(Finished { ran, done }) as Box<dyn Outcome>
         })
+    }
+}
+
+/// A result that an agent holds back until it may be delivered.
+pub(super) trait Outcome {
+    /// Returns true if the result may be delivered.
+    fn is_ready(&self) -> bool;
+
+    /// Waits until the result may be delivered, and delivers it.
+    fn deliver(self: Box<Self>);
+
+    /// Returns true if the result is ready. If it is not, registers the waker of `context`, like
+    /// [`clearway_log::Log::poll_durable`].
+    fn poll(&self, context: &mut std::task::Context<'_>) -> bool;
+}
+
+/// The result of a transaction that has ended, with the callback.
+struct Finished<T, D> {
+    ran: Ran<T>,
+    done: D,
+}
+
+impl<T, D: FnOnce(Result<T>)> Outcome for Finished<T, D> {
+    fn is_ready(&self) -> bool {
+        self.ran.is_ready()
+    }
+
+    fn poll(&self, context: &mut std::task::Context<'_>) -> bool {
+        self.ran.poll(context)
+    }
+
+    fn deliver(self: Box<Self>) {
+        let Finished { ran, done } = *self;
+        deliver(done, ran.wait());
+    }
+}
+
+/// The state of a transaction of an agent.
+enum Ran<T> {
+    Not,
+    Waits(Pending<T>),
+    Failed(Error),
+}
+
+impl<T> Ran<T> {
+    /// The state after a run. Requests the flush that the result waits for, but does not wake the
+    /// log's thread for each result: an agent that has nothing else to do waits for the first.
+    fn of(result: Result<Pending<T>>) -> Ran<T> {
+        match result {
+            Ok(pending) => {
+                pending.request_flush();
+                Ran::Waits(pending)
+            }
+            Err(error) => Ran::Failed(error),
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        match self {
+            Ran::Waits(pending) => pending.is_ready(),
+            Ran::Not | Ran::Failed(_) => true,
+        }
+    }
+
+    fn poll(&self, context: &mut std::task::Context<'_>) -> bool {
+        match self {
+            Ran::Waits(pending) => pending.poll_ready(context),
+            Ran::Not | Ran::Failed(_) => true,
+        }
+    }
+
+    fn wait(self) -> Result<T> {
+        match self {
+            Ran::Waits(pending) => pending.wait(),
+            Ran::Failed(error) => Err(error),
+            Ran::Not => Err(Error::Closed),
+        }
     }
 }
 
@@ -77,22 +146,12 @@ fn deliver<T>(done: impl FnOnce(Result<T>), result: Result<T>) {
 }
 
 /// A transaction with a result of any type.
-pub(super) trait Job: Send {
+pub(super) trait Job: Outcome + Send {
     /// Returns the type of the transaction.
     fn name(&self) -> &'static str;
 
     /// Runs the transaction, once. Its locks are released afterwards.
     fn run(&mut self, database: &Inner);
-
-    /// Returns true if its result may be delivered.
-    fn is_ready(&self) -> bool;
-
-    /// Waits until the result may be delivered, and delivers it.
-    fn deliver(self: Box<Self>);
-
-    /// Returns true if the result is ready. If it is not, registers the waker of `context`, like
-    /// [`clearway_log::Log::poll_durable`].
-    fn poll(&self, context: &mut std::task::Context<'_>) -> bool;
 }
 
 /// A closure with its callback.
@@ -120,38 +179,23 @@ where
     }
 
     fn run(&mut self, database: &Inner) {
-        self.ran = match runner::run(database, self.name, &mut self.body) {
-            Ok(pending) => {
-                pending.request_flush();
-                Ran::Waits(pending)
-            }
-            Err(error) => Ran::Failed(error),
-        };
+        self.ran = Ran::of(runner::run(database, self.name, &mut self.body));
     }
+}
 
+impl<T, B, D: FnOnce(Result<T>)> Outcome for Task<T, B, D> {
     fn is_ready(&self) -> bool {
-        match &self.ran {
-            Ran::Waits(pending) => pending.is_ready(),
-            Ran::Not | Ran::Failed(_) => true,
-        }
+        self.ran.is_ready()
     }
 
     fn poll(&self, context: &mut std::task::Context<'_>) -> bool {
-        match &self.ran {
-            Ran::Waits(pending) => pending.poll_ready(context),
-            Ran::Not | Ran::Failed(_) => true,
-        }
+        self.ran.poll(context)
     }
 
     fn deliver(self: Box<Self>) {
         let Task { done, ran, body, .. } = *self;
         // Drop what the closure has captured before the client receives the result.
         drop(body);
-        let result = match ran {
-            Ran::Waits(pending) => pending.wait(),
-            Ran::Failed(error) => Err(error),
-            Ran::Not => Err(clearway_base::Error::Closed),
-        };
-        deliver(done, result);
+        deliver(done, ran.wait());
     }
 }

@@ -1,7 +1,7 @@
 //! The asynchronous closures that an agent has begun: its *tasks*.
 //!
 //! ```text
-//!   inbox ─▶ begin ─▶ poll ─▶ waits for a lock, a page, the log ─▶ woken: ready ─▶ poll ─▶ result
+//!   inbox ─▶ begin ─▶ poll ─▶ waits for a lock or a page ─▶ woken: ready ─▶ poll ─▶ ended
 //! ```
 //!
 //! Invariants:
@@ -11,15 +11,15 @@
 //!   checks `ready` before it parks; a thread that was unparked before it parks does not park.
 //! - TASKS-3. A task is in `ready` once at most: it is added when its waker sets `is_ready`, which
 //!   the agent clears before it polls.
-//! - TASKS-4. A number is used again after its task has ended. A late waker of the old task then
-//!   causes one poll of the new one, which is harmless.
+//! - TASKS-4. A slot and its waker are used again after their task has ended. A late wake-up of the
+//!   old task then causes one poll of the new one, which is harmless.
 
 use std::{
     collections::VecDeque,
     future::Future,
     pin::Pin,
     sync::Arc,
-    task::{Context, Wake, Waker},
+    task::{Context, Poll, Wake, Waker},
 };
 
 use clearway_sync::{
@@ -30,24 +30,38 @@ use clearway_sync::{
 
 use super::agent::StepClock;
 
-/// The future of a task, which delivers its result itself.
-pub(super) type TaskFuture = Pin<Box<dyn Future<Output = ()>>>;
+/// The future of a task. It returns what the agent delivers.
+pub(super) type TaskFuture<R> = Pin<Box<dyn Future<Output = R>>>;
 
 /// The tasks of one agent.
-pub(super) struct Tasks {
-    running: Vec<Option<RunningTask>>,
-    /// Numbers of ended tasks.
+pub(super) struct Tasks<R> {
+    slots: Vec<TaskSlot<R>>,
+    /// Numbers of the slots without a task.
     free: Vec<usize>,
     ready: Arc<ReadyTasks>,
     max: usize,
 }
 
-struct RunningTask {
-    /// The type of its transaction.
-    name: &'static str,
-    future: TaskFuture,
+/// A place for a task, whose waker serves one task after the other (TASKS-4).
+struct TaskSlot<R> {
+    running: Option<RunningTask<R>>,
     waker: Waker,
     wake: Arc<TaskWake>,
+}
+
+struct RunningTask<R> {
+    /// The type of its transaction.
+    name: &'static str,
+    future: TaskFuture<R>,
+}
+
+/// A poll of a task.
+pub(super) struct Polled<R> {
+    /// The type of the task's transaction.
+    pub(super) name: &'static str,
+    pub(super) is_long: bool,
+    /// The result, if the task has ended.
+    pub(super) result: Option<R>,
 }
 
 /// The tasks that are to be polled.
@@ -78,15 +92,15 @@ impl Wake for TaskWake {
     }
 }
 
-impl Tasks {
+impl<R> Tasks<R> {
     /// No task yet, and at most `max` at a time. `agent` unparks the agent's thread.
-    pub(super) fn new(agent: Waker, max: usize) -> Tasks {
+    pub(super) fn new(agent: Waker, max: usize) -> Tasks<R> {
         let ready = Arc::new(ReadyTasks { numbers: Mutex::default(), agent });
-        Tasks { running: Vec::new(), free: Vec::new(), ready, max }
+        Tasks { slots: Vec::new(), free: Vec::new(), ready, max }
     }
 
     fn count(&self) -> usize {
-        self.running.len() - self.free.len()
+        self.slots.len() - self.free.len()
     }
 
     /// Returns true if no further task may begin.
@@ -103,37 +117,55 @@ impl Tasks {
         !self.ready.numbers.lock().is_empty()
     }
 
-    /// Begins a task: it is polled next.
-    pub(super) fn begin(&mut self, name: &'static str, future: TaskFuture) {
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.running.push(None);
-            self.running.len() - 1
-        });
+    /// Begins a task, and polls it once.
+    pub(super) fn begin(
+        &mut self,
+        name: &'static str,
+        future: TaskFuture<R>,
+        clock: &mut StepClock,
+    ) -> Polled<R> {
+        let number = self.free.pop().unwrap_or_else(|| self.add_slot());
+        self.slots[number].running = Some(RunningTask { name, future });
+        // A late wake-up of an earlier task is left in `ready` (TASKS-3, TASKS-4).
+        self.poll(number, clock).expect("it has just begun")
+    }
+
+    #[cold]
+    fn add_slot(&mut self) -> usize {
+        let number = self.slots.len();
         let (ready, is_ready) = (Arc::clone(&self.ready), AtomicBool::new(false));
         let wake = Arc::new(TaskWake { ready, number, is_ready });
         let waker = Waker::from(Arc::clone(&wake));
-        waker.wake_by_ref();
-        self.running[number] = Some(RunningTask { name, future, waker, wake });
+        self.slots.push(TaskSlot { running: None, waker, wake });
+        number
     }
 
-    /// Polls the tasks that are ready now, each once. Those that become ready meanwhile wait for
-    /// the next call, so that the agent can deliver results and begin other jobs in between. `long`
-    /// is called with the type of each task whose poll was long.
-    pub(super) fn poll_ready(&mut self, clock: &mut StepClock, mut long: impl FnMut(&'static str)) {
+    fn poll(&mut self, number: usize, clock: &mut StepClock) -> Option<Polled<R>> {
+        let slot = &mut self.slots[number];
+        let task = slot.running.as_mut()?;
+        let name = task.name;
+        let mut cx = Context::from_waker(&slot.waker);
+        let (polled, is_long) = clock.step(|| task.future.as_mut().poll(&mut cx));
+        let result = match polled {
+            Poll::Ready(result) => {
+                slot.running = None;
+                self.free.push(number);
+                Some(result)
+            }
+            Poll::Pending => None,
+        };
+        Some(Polled { name, is_long, result })
+    }
+
+    /// Polls the tasks that are ready now, each once, and calls `each` after it. Those that become
+    /// ready meanwhile wait for the next call, so that the agent can deliver results and begin
+    /// other jobs in between.
+    pub(super) fn poll_ready(&mut self, clock: &mut StepClock, mut each: impl FnMut(Polled<R>)) {
         let count = self.ready.numbers.lock().len();
         for _ in 0..count {
             let Some(number) = self.ready.numbers.lock().pop_front() else { return };
-            let Some(task) = &mut self.running[number] else { continue };
-            task.wake.is_ready.swap(false, Ordering::AcqRel);
-            let mut cx = Context::from_waker(&task.waker);
-            let (polled, is_long) = clock.step(|| task.future.as_mut().poll(&mut cx));
-            if is_long {
-                long(task.name);
-            }
-            if polled.is_ready() {
-                self.running[number] = None;
-                self.free.push(number);
-            }
+            self.slots[number].wake.is_ready.swap(false, Ordering::AcqRel);
+            self.poll(number, clock).into_iter().for_each(&mut each);
         }
     }
 }
@@ -143,12 +175,16 @@ mod models;
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use std::{cell::RefCell, future::poll_fn, rc::Rc, task::Poll};
+    use std::{cell::RefCell, future::poll_fn, rc::Rc};
 
     use super::*;
 
-    fn poll_ready(tasks: &mut Tasks) {
+    fn poll_ready(tasks: &mut Tasks<()>) {
         tasks.poll_ready(&mut StepClock::new(), |_| {});
+    }
+
+    fn begin(tasks: &mut Tasks<()>, future: TaskFuture<()>) {
+        tasks.begin("", future, &mut StepClock::new());
     }
 
     #[test]
@@ -156,15 +192,14 @@ mod tests {
         let mut tasks = Tasks::new(Waker::noop().clone(), 2);
         let (polls, wakers) = (Rc::new(RefCell::new(0)), Rc::new(RefCell::new(Vec::new())));
         let (counted, kept) = (polls.clone(), wakers.clone());
-        tasks.begin(
-            "",
+        begin(
+            &mut tasks,
             Box::pin(poll_fn(move |cx| {
                 *counted.borrow_mut() += 1;
                 kept.borrow_mut().push(cx.waker().clone());
                 if *counted.borrow() < 4 { Poll::Pending } else { Poll::Ready(()) }
             })),
         );
-        poll_ready(&mut tasks);
         poll_ready(&mut tasks);
         assert_eq!(*polls.borrow(), 1);
         for expected in 2..=4 {
@@ -176,8 +211,8 @@ mod tests {
         }
         assert!(tasks.is_empty() && !tasks.is_ready());
         // TASKS-4.
-        tasks.begin("", Box::pin(std::future::pending()));
-        tasks.begin("", Box::pin(std::future::pending()));
+        begin(&mut tasks, Box::pin(std::future::pending()));
+        begin(&mut tasks, Box::pin(std::future::pending()));
         assert!(tasks.is_full());
         wakers.borrow()[0].wake_by_ref();
         poll_ready(&mut tasks);
@@ -188,16 +223,16 @@ mod tests {
     fn task_that_wakes_itself_does_not_starve_the_others() {
         let mut tasks = Tasks::new(Waker::noop().clone(), 2);
         let other = Rc::new(RefCell::new(0));
-        tasks.begin(
-            "",
+        begin(
+            &mut tasks,
             Box::pin(poll_fn(|cx| {
                 cx.waker().wake_by_ref();
                 Poll::Pending
             })),
         );
         let counted = other.clone();
-        tasks.begin(
-            "",
+        begin(
+            &mut tasks,
             Box::pin(poll_fn(move |cx| {
                 cx.waker().wake_by_ref();
                 *counted.borrow_mut() += 1;
@@ -205,6 +240,6 @@ mod tests {
             })),
         );
         (0..10).for_each(|_| poll_ready(&mut tasks));
-        assert_eq!(*other.borrow(), 10);
+        assert_eq!(*other.borrow(), 11);
     }
 }

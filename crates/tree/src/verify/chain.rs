@@ -65,8 +65,9 @@ impl Tree {
     }
 }
 
-/// Reads a chain with `read` as long as it seems damaged and a record leads to it. `leads_to` returns
-/// the page LSN of the record's leaf while it does. Returns `None` once no record leads there.
+/// Reads a chain with `read` as long as it seems damaged and a record leads to it. `leads_to`
+/// returns the page LSN of the record's leaf while it does. Returns `None` once no record leads
+/// there.
 ///
 /// A chain is freed only after its record has changed, and with it the leaf's page LSN. So a chain
 /// is damaged if the leaf is the same before and after the read. If it is not, the value may have

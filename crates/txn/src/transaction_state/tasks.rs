@@ -45,6 +45,15 @@ enum LockRequest {
     Whole(ResourceId, IntentMode),
 }
 
+/// The outcome of an operation's first step.
+pub(crate) enum FirstStep<T> {
+    Done(T),
+    Failed(Error),
+    /// The operation goes on with [`TransactionState::operate_as_task`], which meets the need, if
+    /// there is one. Without a need, the step did not take place.
+    Waits(Option<Need>),
+}
+
 /// The reason why a task could not enter a table at once.
 enum Denied {
     Lacking(LackingIntent),
@@ -75,42 +84,107 @@ struct RunningOperation<'s> {
     held: usize,
 }
 
+impl<'s> RunningOperation<'s> {
+    /// Begins an operation on the table at `at` in the state's list.
+    #[inline]
+    fn begin(state: &'s mut TransactionState, at: usize) -> RunningOperation<'s> {
+        let used = &state.tables[at];
+        state.cover = used.cover;
+        let (hint, held) = (used.hint, state.owner.held());
+        RunningOperation { state, at, hint, held }
+    }
+}
+
 impl Drop for RunningOperation<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.state.tables[self.at].note(self.hint);
-        self.state.count_locks(self.at, self.held);
+        if self.state.core.options.escalate_after.is_some() {
+            self.state.count_locks(self.at, self.held);
+        }
     }
 }
 
 impl TransactionState {
-    /// As [`operate`](TransactionState::operate), for a task. The caller frees an overflow chain
-    /// that is left.
+    /// Runs the first step of an operation, if the table can be entered at once. The caller frees
+    /// an overflow chain that is left.
+    #[inline]
+    pub(crate) fn begin_operation<T>(
+        &mut self,
+        table: &Table,
+        mode: IntentMode,
+        operation: &mut impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
+    ) -> FirstStep<T> {
+        let at = {
+            let _inside = step::Inside::begin();
+            match self.enter_at_once(table, mode) {
+                Ok(at) => at,
+                Err(Denied::Lacking(_)) => return FirstStep::Waits(None),
+                Err(Denied::Failed(error)) => return FirstStep::Failed(error),
+            }
+        };
+        let mut running = RunningOperation::begin(self, at);
+        match table.tree().step(operation, running.state, &mut running.hint) {
+            Ok(done) => FirstStep::Done(done),
+            Err(incomplete) => match incomplete.need() {
+                Ok(need) => FirstStep::Waits(Some(need)),
+                Err(error) => FirstStep::Failed(error),
+            },
+        }
+    }
+
+    /// As [`operate`](TransactionState::operate), for a task, from the `need` of the operation's
+    /// first step on. The caller frees an overflow chain that is left.
     pub(crate) async fn operate_as_task<T>(
         &mut self,
         table: &Table,
         mode: IntentMode,
         mut operation: impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
+        mut need: Option<Need>,
     ) -> Result<T> {
         let at = self.enter_as_task(table, mode).await?;
-        let used = &self.tables[at];
-        self.cover = used.cover;
-        let (hint, held) = (used.hint, self.owner.held());
-        let mut running = RunningOperation { state: self, at, hint, held };
+        let mut running = RunningOperation::begin(self, at);
         let mut pins = OperationPins::new(&running.state.core.pool);
         loop {
+            if let Some(need) = need.take() {
+                running.state.meet(need, &mut pins).await?;
+            }
             match table.tree().step(&mut operation, running.state, &mut running.hint) {
                 Ok(done) => return Ok(done),
-                Err(incomplete) => running.state.meet(incomplete.need()?, &mut pins).await?,
+                Err(incomplete) => need = Some(incomplete.need()?),
             }
         }
+    }
+
+    /// As [`enter`](TransactionState::enter), but returns the lock that was denied.
+    #[inline]
+    fn enter_at_once(
+        &mut self,
+        table: &Table,
+        mode: IntentMode,
+    ) -> std::result::Result<usize, Denied> {
+        if self.core.is_closed() {
+            return Err(Error::Closed.into());
+        }
+        let at = self.tables.iter().position(|used| used.tree == table.id());
+        match at {
+            Some(at) if self.is_entered(at, table, mode) => Ok(at),
+            _ => self.enter_with(table, mode, at, |_, lacking| Err(Denied::Lacking(lacking))),
+        }
+    }
+
+    /// Enters a table, if that needs no wait. Returns false also after an error, which the next
+    /// call of `enter_as_task` returns.
+    pub(crate) fn enters_at_once(&mut self, table: &Table, mode: IntentMode) -> bool {
+        let _inside = step::Inside::begin();
+        self.enter_at_once(table, mode).is_ok()
     }
 
     /// As [`enter`](TransactionState::enter), for a task.
     pub(crate) async fn enter_as_task(&mut self, table: &Table, mode: IntentMode) -> Result<usize> {
         loop {
             // The locks that it holds already are granted again without a wait.
-            let at = self.tables.iter().position(|used| used.tree == table.id());
-            match self.enter_with(table, mode, at, |_, lacking| Err(Denied::Lacking(lacking))) {
+            match self.enter_at_once(table, mode) {
                 Ok(at) => return Ok(at),
                 Err(Denied::Lacking(lacking)) => self.await_intent(lacking).await?,
                 Err(Denied::Failed(error)) => return Err(error),

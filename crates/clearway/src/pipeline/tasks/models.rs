@@ -38,8 +38,12 @@ impl Event {
     }
 }
 
+fn begin(tasks: &mut Tasks<()>, future: TaskFuture<()>) {
+    tasks.begin("model", future, &mut StepClock::new());
+}
+
 /// Acts as an agent until its tasks have ended.
-fn work(tasks: &mut Tasks) {
+fn work(tasks: &mut Tasks<()>) {
     let mut clock = StepClock::new();
     while !tasks.is_empty() {
         match tasks.is_ready() {
@@ -56,7 +60,7 @@ fn woken_task_is_polled() {
         let event = Arc::new(Event::default());
         let mut tasks = Tasks::new(ThreadWaker::current(), 1);
         let awaited = event.clone();
-        tasks.begin("model", Box::pin(async move { awaited.wait().await }));
+        begin(&mut tasks, Box::pin(async move { awaited.wait().await }));
         let comes = thread::spawn(move || event.come());
         work(&mut tasks);
         comes.join().unwrap();
@@ -70,10 +74,10 @@ fn late_waker_of_an_ended_task_loses_no_wake_up() {
         let events = [Arc::new(Event::default()), Arc::new(Event::default())];
         let mut tasks = Tasks::new(ThreadWaker::current(), 1);
         let (first, second) = (events[0].clone(), events[1].clone());
-        tasks.begin("model", Box::pin(async move { first.wait().await }));
+        begin(&mut tasks, Box::pin(async move { first.wait().await }));
         let comes = thread::spawn(move || events.iter().for_each(|event| event.come()));
         work(&mut tasks);
-        tasks.begin("model", Box::pin(async move { second.wait().await }));
+        begin(&mut tasks, Box::pin(async move { second.wait().await }));
         work(&mut tasks);
         comes.join().unwrap();
     });
