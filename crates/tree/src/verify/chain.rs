@@ -10,8 +10,9 @@ use crate::node::Node;
 use crate::overflow::{self, OverflowRef};
 use crate::{LeafHint, Tree};
 
-/// How often a chain is read again that seemed damaged. Each time somebody has replaced the value
-/// by itself meanwhile, and the new chain has got the very pages of the old one.
+/// The maximum number of reads of a chain that seems damaged. If it is not damaged, another thread
+/// has replaced the value by an equal one during each read, and the new chain has got the very
+/// pages of the old one.
 const LOOKS_MAX: usize = 10;
 
 /// A value that stands in overflow pages.
