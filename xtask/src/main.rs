@@ -11,8 +11,8 @@ usage: cargo xtask <chore>
 
   tidy                                             check the house rules: sizes, layers, forbidden
                                                    APIs, words and links
-  language [crate | --lower]                       list what breaks the rules of the language;
-                                                   --lower: write smaller allowed numbers
+  language [crate]                                 list what breaks the rules of the language, which
+                                                   tidy checks too
   mutants                                          copy the sources with all planted bugs to
                                                    target/mutants
   prove [--minutes M] [--seed S] [--lane L]...     run the lanes of the proof harness; without
@@ -23,9 +23,8 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["tidy"] => run_tidy(),
-        ["language", "--lower"] => finish(tidy::lower_language(root())),
         ["language"] => list_language(None),
-        ["language", area] => list_language(Some(area)),
+        ["language", area] if !area.starts_with('-') => list_language(Some(area)),
         ["mutants"] => plant_mutants(),
         ["prove", ref options @ ..] => match prove::parse(options) {
             Ok(request) => prove::run(root(), &request),
@@ -50,17 +49,14 @@ fn root() -> &'static Path {
 }
 
 fn list_language(area: Option<&str>) -> ExitCode {
-    finish(tidy::language_violations(root(), area).map(|found| {
-        for violation in &found {
-            clearway_console::say!("{violation}");
+    match tidy::language_violations(root(), area) {
+        Ok(found) => {
+            for violation in &found {
+                clearway_console::say!("{violation}");
+            }
+            clearway_console::say!("language: {} findings", found.len());
+            ExitCode::SUCCESS
         }
-        clearway_console::say!("language: {} findings", found.len());
-    }))
-}
-
-fn finish(result: std::io::Result<()>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             clearway_console::tell!("language: {error}");
             ExitCode::FAILURE

@@ -11,7 +11,6 @@
 //! | [`labels`] | labels of invariants: unique, and those that are cited exist |
 //! | [`needs`] | the table of needs and drivers: the tests that it names exist |
 //! | [`language`] | words that have a better one, doc comments that open with a clause |
-//! | [`ratchet`] | the number of findings of [`language`] that each crate may still have |
 //! | [`files`] | files that no module names; links between documents |
 //! | [`mutants`] | patch files of planted bugs that do not apply, alone or together |
 //!
@@ -25,7 +24,6 @@ mod language;
 mod layers;
 mod needs;
 mod product;
-mod ratchet;
 mod scan;
 mod sizes;
 mod types;
@@ -37,7 +35,6 @@ use std::{
 };
 
 use crate::mutants;
-use ratchet::Finding;
 use scan::Source;
 
 /// One broken rule.
@@ -101,8 +98,7 @@ pub(crate) fn check(root: &Path) -> io::Result<Report> {
     violations.extend(needs::check(&texts));
     let faults = mutants::check(root)?;
     violations.extend(faults.iter().map(|fault| violation(&fault.path, 1, &*fault.message)));
-    let allowed = read_allowed(root)?;
-    violations.extend(ratchet::check(&allowed, &language_findings(&texts, &sources)));
+    violations.extend(check_language(&texts, &sources));
     violations.sort();
     violations.dedup();
     let summary = summary(&sources, &violations);
@@ -112,34 +108,16 @@ pub(crate) fn check(root: &Path) -> io::Result<Report> {
 /// Lists what breaks the rules of the language in the crate `area`, or everywhere.
 pub(crate) fn language_violations(root: &Path, area: Option<&str>) -> io::Result<Vec<Violation>> {
     let texts = read_all(root)?;
-    let findings = language_findings(&texts, &sources(&texts));
-    let mut found: Vec<Violation> = findings.into_iter().map(|each| each.violation).collect();
-    found.retain(|each| area.is_none_or(|area| ratchet::area(&each.path) == area));
+    let mut found = check_language(&texts, &sources(&texts));
+    found.retain(|each| area.is_none_or(|area| language::area(&each.path) == area));
     found.sort();
     Ok(found)
 }
 
-/// Lowers the numbers of [`ratchet::TABLE`] to what is still found.
-pub(crate) fn lower_language(root: &Path) -> io::Result<()> {
-    let texts = read_all(root)?;
-    let findings = language_findings(&texts, &sources(&texts));
-    let lowered = ratchet::lowered(&read_allowed(root)?, &findings);
-    let lowered = lowered.map_err(|violation| io::Error::other(violation.to_string()))?;
-    fs::write(root.join(ratchet::TABLE), lowered)
-}
-
-fn language_findings(texts: &[Text], sources: &[Source]) -> Vec<Finding> {
+fn check_language(texts: &[Text], sources: &[Source]) -> Vec<Violation> {
     let in_sources = sources.iter().flat_map(language::check_source);
     let documents = texts.iter().filter(|text| text.path.ends_with(".md"));
     in_sources.chain(documents.flat_map(language::check_document)).collect()
-}
-
-/// The text of [`ratchet::TABLE`]; without the file, nothing is allowed.
-fn read_allowed(root: &Path) -> io::Result<String> {
-    match fs::read_to_string(root.join(ratchet::TABLE)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        read => read,
-    }
 }
 
 fn sources(texts: &[Text]) -> Vec<Source> {
@@ -196,7 +174,7 @@ mod tests {
         };
         write(
             "crates/log/src/lib.rs",
-            &format!("//! Log.\n\nuse std::fs;\n//{}\n", "x".repeat(99)),
+            &format!("//! How it logs.\n\nuse std::fs;\n//{}\n", "x".repeat(99)),
         );
         write("crates/log/src/lost.rs", "fn f() {}\n");
         write(
@@ -213,6 +191,7 @@ mod tests {
             [
                 "ARCHITECTURE.md:1",
                 "crates/log/Cargo.toml:3",
+                "crates/log/src/lib.rs:1",
                 "crates/log/src/lib.rs:3",
                 "crates/log/src/lib.rs:4",
                 "crates/log/src/lost.rs:1",

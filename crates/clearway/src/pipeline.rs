@@ -46,7 +46,7 @@ use clearway_sync::{
 use crate::{Database, LentTransaction, Transaction, database::Inner};
 use agent::{Agent, AgentCounters};
 use inbox::{Inbox, Refused};
-use job::{Accepted, AsyncTask, Begin, Job, Outcome, Task};
+use job::{Accepted, AsyncTask, Begin, Job, PendingResult, Task};
 pub use ticket::Ticket;
 
 /// Options of a [`Pipeline`].

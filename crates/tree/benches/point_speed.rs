@@ -1,5 +1,5 @@
-//! What point operations cost: an update-intent read and a put of a known key, an insert and a
-//! read, in a tree of three levels. One thread; the log is a counter.
+//! The cost of point operations in a tree of three levels: an update-intent read and a put of a
+//! known key, an insert, and a read. One thread; the log is a counter.
 //!
 //! ```text
 //! cargo bench -p clearway-tree --bench point_speed [-- OPERATIONS [get-put|insert|read]]
@@ -153,7 +153,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-// Not inlined, so that a profiler can be told to look at nothing else.
+// The functions below are not inlined, so that a profiler can be restricted to one of them.
 
 #[inline(never)]
 fn get_put(

@@ -77,7 +77,7 @@ pub enum Direction {
     Descending,
 }
 
-/// How far a cursor is.
+/// The progress of a cursor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum CursorState {
     /// Nothing is locked yet.
@@ -125,7 +125,7 @@ pub struct Cursor {
 /// sound tree needs only a few.
 const LOOKS_MAX: u32 = 1_000;
 
-/// What one look came to.
+/// The result of one look.
 enum Look {
     /// A record: its key is the position.
     Record,

@@ -157,9 +157,9 @@ impl Tree {
             && Tree::is_sparse(Node::new(&*page)))
     }
 
-    /// Frees all pages of the tree: nobody else uses it any more, and nobody will. It takes many
-    /// system transactions, each of which leaves a smaller tree; after a crash, or an error, it is
-    /// simply called again. A tree that is gone already is no error.
+    /// Frees all pages of the tree. No other thread may use the tree, now or later. It takes many
+    /// system transactions, each of which leaves a smaller tree; after a crash or an error, call it
+    /// again. If the pages are freed already, it does nothing.
     ///
     /// # Errors
     /// What the pool and the log return.

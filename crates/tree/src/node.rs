@@ -16,7 +16,7 @@
 //!    its own key to the next slot's, or to `end`.
 //! 5. *Leaf separators are full keys.* A foster key, and so a fence, is the full key of a record
 //!    (or ghost) that existed when the node was split, so no lock boundary falls inside a gap that
-//!    somebody has locked. Branches are split at their own separators, which makes fence and
+//!    a transaction has locked. Branches are split at their own separators, which makes fence and
 //!    separator equal on every level.
 //! 6. *Space.* `SLOTS + 8·count ≤ heap_start ≤ node_end`; `garbage` is exactly the number of heap
 //!    bytes that belong to no record and no fence.

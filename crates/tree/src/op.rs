@@ -1,4 +1,4 @@
-//! What the tree writes to the log: one type for each change, shared by forward work and redo.
+//! The tree's log records: one type for each change, shared by forward work and redo.
 //!
 //! What it is
 //! : A *user* operation changes content and can be undone logically; a *compensation* is the redo

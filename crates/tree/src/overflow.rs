@@ -12,7 +12,7 @@
 //!    reference exists only once all pages are there.
 //! 3. *Strict.* Chunk lengths follow from the value's length alone; any page that says otherwise,
 //!    belongs to another tree or is no overflow page makes reading fail with a typed error.
-//! 4. Freeing walks the chain under no lock: the caller knows that nobody else refers to it.
+//! 4. Freeing walks the chain under no lock: the caller knows that no record refers to it.
 //!
 //! Latch order
 //! : Writing: map page, then the new page (see [`space`](crate::space)). Reading: one page at a

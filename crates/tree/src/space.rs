@@ -1,4 +1,4 @@
-//! Which pages of the data file are in use.
+//! The space map: pages of the data file that are in use.
 //!
 //! What it is
 //! : Every [`SPACE_SPAN`] pages begin with a space-map page that has one bit for each of them, set
@@ -173,7 +173,8 @@ impl SpaceMap {
         Err(Need::FileLength { last: PageId(last), is_required: true }.into())
     }
 
-    /// Says that no page below `lowest` is free, unless one was freed since the hint was `seen`.
+    /// Moves the hint to `lowest`, below which no page was free when the hint was `seen`. Does
+    /// nothing if the hint has changed since.
     fn move_hint(&self, seen: u64, lowest: PageId) {
         let now = (seen & !0xFFFF_FFFF) | u64::from(lowest.0);
         let _ = self.hint.compare_exchange(seen, now, Ordering::Relaxed, Ordering::Relaxed);
@@ -196,7 +197,7 @@ impl SpaceMap {
         let _ = self.hint.fetch_update(Ordering::Relaxed, Ordering::Relaxed, lowered);
     }
 
-    /// How many pages are allocated, map pages included.
+    /// The number of allocated pages, map pages included.
     ///
     /// # Errors
     /// `CorruptPage` for a map page whose own bit or whose count is wrong.

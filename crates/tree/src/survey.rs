@@ -7,7 +7,7 @@ use crate::need::{Step, drive_reads};
 use crate::node::Node;
 use crate::{LeafHint, Tree};
 
-/// What upkeep wants to know of a leaf, at the moment of the look.
+/// The state of a leaf that matters to upkeep, at the moment of the look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LeafSurvey {
     /// Its ghosts.

@@ -10,7 +10,7 @@ use clearway_pool::Pool;
 use crate::SpaceMap;
 use crate::node::Limits;
 
-/// How a tree uses its pages.
+/// The layout of a tree's pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TreeConfig {
     /// Bytes of a page that a node may use, 256 to [`PAGE_SIZE`](clearway_base::PAGE_SIZE). Less
@@ -24,7 +24,7 @@ impl Default for TreeConfig {
     }
 }
 
-/// What a read is for: it decides what is locked.
+/// The purpose of a read, which decides what is locked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReadIntent {
     /// Reading: others may read too.

@@ -14,7 +14,7 @@
 //!    together, or if it is still wrong on a second look.
 //! 3. *Moments.* Each pair is seen at one moment, the tree as a whole is not: with writers about,
 //!    the counts are of no single moment, and pages that move may be met twice or not at all. In a
-//!    tree that nobody changes, everything is exact.
+//!    tree that no thread changes, everything is exact.
 //!
 //! Algorithm
 //! : Graefe, Stonecipher, "Efficient verification of B-tree integrity" (BTW 2009), and the fence
@@ -36,7 +36,7 @@ use clearway_pool::SharedPage;
 use crate::Tree;
 use crate::node::Node;
 
-/// What was found on one level.
+/// The state of one level of a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LevelReport {
     /// Nodes.
@@ -60,13 +60,13 @@ pub struct LevelReport {
 }
 
 impl LevelReport {
-    /// How full the nodes are on average, fences counted: 0 to 1.
+    /// The nodes' average fill factor, 0 to 1.
     pub fn fill(&self) -> f64 {
         self.used_bytes as f64 / self.capacity_bytes.max(1) as f64
     }
 }
 
-/// What [`Tree::verify`] found.
+/// The report of [`Tree::verify`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TreeReport {
     /// Level by level, leaves first.
@@ -82,7 +82,7 @@ pub struct TreeReport {
     /// Every page of the tree, rising, each once: for comparison with the space map and with other
     /// trees.
     pub pages: Vec<PageId>,
-    /// Pages that were met more than once. With nobody changing the tree there are none.
+    /// Pages that were met more than once; there are none while no thread changes the tree.
     pub met_twice: Vec<PageId>,
     /// Foster pointers that the walk has followed in a row.
     chain: u64,

@@ -1,4 +1,4 @@
-//! What is left of a tree when the log, the disk or a page fails under it.
+//! The state of a tree after the log, the disk or a page has failed under it.
 
 mod double;
 

@@ -1,4 +1,4 @@
-//! Which locks are asked for, and that they keep phantoms out, at page borders above all.
+//! The locks that operations request: they prevent phantoms, at page borders above all.
 
 mod double;
 
@@ -152,7 +152,7 @@ fn point_operations_take_the_modes_of_algorithms_1_and_2() {
 }
 
 #[test]
-fn update_read_of_an_absent_key_lets_its_reader_insert_and_nobody_else() {
+fn update_read_of_an_absent_key_lets_only_its_reader_insert() {
     let (db, tree) = small();
     let (mut one, mut two) = (no_wait(&db), no_wait(&db));
     let (mut hint, mut out) = (LeafHint::default(), Vec::new());
@@ -374,30 +374,30 @@ fn cursors_report_leaves_of_ghosts_once_and_upkeep_sees_what_is_left() {
     assert_eq!(tree.survey(b"", &mut Vec::new()).unwrap().ghosts, 0);
 }
 
-/// The answer is worth nothing unless the leaf stays latched until the ghost is gone.
+/// The check is worth nothing unless the leaf stays latched until the ghost is removed.
 #[test]
-fn nobody_locks_a_ghost_between_the_question_and_its_end() {
+fn no_transaction_locks_a_ghost_between_the_check_and_its_removal() {
     let (db, tree) = small();
     let mut deleter = no_wait(&db);
     deleter.delete(&tree, b"d").unwrap();
     deleter.commit(&tree);
     let (db, tree) = (Arc::new(db), Arc::new(tree));
-    let (told, heard) = mpsc::channel();
+    let (results, received) = mpsc::channel();
     let read = {
         let (db, tree) = (db.clone(), tree.clone());
         move || {
             let found = db.begin().get(&tree, b"d");
-            told.send(found.unwrap().is_some()).unwrap();
+            results.send(found.unwrap().is_some()).unwrap();
         }
     };
     let got_in = Arc::new(AtomicBool::new(false));
     let mut reclaimer = db.begin();
     reclaimer.after_ghost_is_free = Some(Box::new({
-        let (got_in, heard) = (got_in.clone(), Mutex::new(heard));
+        let (got_in, received) = (got_in.clone(), Mutex::new(received));
         move || {
             thread::spawn(read.clone());
-            let answer = heard.lock().unwrap().recv_timeout(Duration::from_millis(50));
-            got_in.fetch_or(answer.is_ok(), Ordering::SeqCst);
+            let result = received.lock().unwrap().recv_timeout(Duration::from_millis(50));
+            got_in.fetch_or(result.is_ok(), Ordering::SeqCst);
         }
     }));
     tree.maintain(&mut reclaimer, b"d").unwrap();
@@ -473,7 +473,7 @@ fn point_read_meets_the_tag_of_a_ghost_behind_its_gap() {
 }
 
 #[test]
-fn ghost_goes_once_its_tag_is_durable_or_nobody_has_the_gap() {
+fn ghost_goes_once_its_tag_is_durable_or_its_gap_is_unlocked() {
     for durable in [true, false] {
         let (db, tree) = small();
         let mut reader = no_wait(&db);

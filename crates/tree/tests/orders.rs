@@ -32,7 +32,7 @@ fn fill(level: &LevelReport) -> u64 {
     level.used_bytes * 100 / (level.pages * CAPACITY)
 }
 
-/// What loading `records` leaves, when every row has been found again.
+/// Loads `records`, checks that every row is found again, and returns the state of each level.
 fn loaded(records: impl Iterator<Item = (Vec<u8>, usize)> + Clone) -> Vec<LevelReport> {
     let db = Database::new();
     let tree = db.tree(7, PAGE_SIZE);

@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// freed nothing, although no transaction or backup keeps the log.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// What a thread does.
+/// The work of a thread.
 type Run = Box<dyn FnOnce() + Send>;
 
 /// The running threads.
@@ -47,7 +47,7 @@ struct Wishes {
     stop: bool,
 }
 
-/// Why the checkpointer woke up.
+/// The reason for which the checkpointer woke up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wish {
     Look,

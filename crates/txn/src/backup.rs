@@ -39,7 +39,7 @@ use crate::{
 const BATCH_PAGES: usize = 128;
 /// The superblock's pages, which are not copied.
 const FIRST_PAGE: u32 = 2;
-/// How often a page that looks damaged is read again: its writer may be at it just now.
+/// The maximum number of further reads of a page that looks damaged: a thread may be writing it.
 const ATTEMPTS: u32 = 200;
 
 /// Copies the database to the empty directory `to`.

@@ -47,7 +47,7 @@ use crate::{
     record::{self, ACTIVE_ENTRIES_MAX, ActiveEntry},
 };
 
-/// What checkpoints remember from one to the next.
+/// The state that checkpoints keep from one to the next.
 pub(crate) struct Checkpoints {
     state: Mutex<CheckpointState>,
     /// Where the oldest of the holds begins, `u64::MAX` if there is none: written under the mutex,
@@ -65,7 +65,7 @@ struct CheckpointState {
     next_hold: u64,
 }
 
-/// How much a checkpoint cleans first.
+/// The pages that a checkpoint cleans first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cleaning {
     /// Pages that were dirty at the last checkpoint already. So redo begins at the last checkpoint
@@ -102,7 +102,7 @@ impl Checkpoints {
         (oldest != u64::MAX).then_some(Lsn(oldest))
     }
 
-    /// Says which hold is the oldest; to be called after each change of the holds.
+    /// Publishes where the oldest hold begins. To be called after each change of the holds.
     fn publish_holds(&self, state: &CheckpointState) {
         let oldest = state.holds.iter().map(|(_, from)| from.0).min();
         self.oldest_hold.store(oldest.unwrap_or(u64::MAX), Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! How an engine ends: it is closed in good order, or abandoned because its opening failed.
+//! The end of an engine: it is closed in good order, or abandoned because its opening failed.
 //!
 //! ```text
 //!   pending leaves visited ─► no more work ─► threads joined ─► no more slots

@@ -52,7 +52,7 @@ use crate::kinds::Kind;
 pub(crate) const PASSED_MAX: usize = 64;
 /// Shards of the counts, and of the wait registry.
 const SHARDS: usize = 8;
-/// Pairs of table and type that a shard tells apart.
+/// Pairs of table and type that a shard counts separately.
 const PAIRS_MAX: usize = 128;
 /// Keys that a shard's sketch has room for.
 const HOT_KEYS: usize = 64;

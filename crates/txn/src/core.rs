@@ -1,4 +1,4 @@
-//! What every part of an open engine shares.
+//! The state that all parts of an open engine share.
 
 use std::sync::{Arc, OnceLock};
 
@@ -37,7 +37,7 @@ pub(crate) struct Core {
     pub(crate) epoch: Epoch,
     /// The process that opened the database, which alone may use it.
     pub(crate) process: Process,
-    /// Tells this opening from every other of the process.
+    /// Distinguishes this opening from all others of the process.
     pub(crate) opening: u64,
     pub(crate) superblock: SuperblockFile,
     pub(crate) log: Arc<Log>,
@@ -77,7 +77,7 @@ impl Core {
         if self.process.is_current() { Ok(()) } else { Err(Error::Forked) }
     }
 
-    /// Whether the engine takes work.
+    /// Checks that the engine takes work.
     ///
     /// # Errors
     /// [`Error::Closed`], or [`Error::Poisoned`] after a failure.
@@ -123,7 +123,7 @@ impl Core {
         Ok(table.tree().clone())
     }
 
-    /// How trees of this database are laid out: opening has put the database's own size into the
+    /// The layout of this database's trees: opening has put the database's own size into the
     /// options. (The superblock knows it too, but a checkpoint latches it across its writes.)
     pub(crate) fn tree_config(&self) -> TreeConfig {
         TreeConfig { node_bytes: self.options.node_bytes }
@@ -133,7 +133,7 @@ impl Core {
 /// The log as the pool sees it, from before the log runs.
 ///
 /// While recovery redoes, everything it reads is durable already (it syncs the segments first), so
-/// any page may be written; recovery tells the pool itself where it is.
+/// any page may be written; recovery itself sets the pool's redo position.
 #[derive(Default)]
 pub(crate) struct WalGate {
     log: OnceLock<Arc<Log>>,

@@ -156,16 +156,16 @@ mod tests {
     }
 
     #[test]
-    fn commit_with_frees_takes_no_more_log_than_was_owed() {
+    fn commit_with_frees_takes_no_more_log_than_was_reserved() {
         let mut frees = DeferredDeallocations::default();
         for n in 0..10_000usize {
             frees.push(n, TreeId(7), &[7; 16]);
             let records = frees.full_bodies().chain([frees.last_body(), &[]]);
             let taken: u64 = records.map(|body| record_bytes(body.len())).sum();
             // The record that ends every transaction is paid for anyway.
-            let owed = frees.log_bytes() + record_bytes(0);
-            assert!(taken <= owed, "{n}: {taken} > {owed}");
-            assert!(owed < taken + 200, "{n}: {owed} is far more than {taken}");
+            let reserved = frees.log_bytes() + record_bytes(0);
+            assert!(taken <= reserved, "{n}: {taken} > {reserved}");
+            assert!(reserved < taken + 200, "{n}: {reserved} is far more than {taken}");
         }
         frees.forget_from(1);
         assert_eq!(frees.log_bytes(), 21 + 40);

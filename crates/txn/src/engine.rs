@@ -52,7 +52,7 @@ use crate::{
 pub struct Engine {
     pub(crate) core: Arc<Core>,
     background: Mutex<Option<Background>>,
-    /// How closing went; held while it goes on.
+    /// The result of the close; `None` before it. Latched while the close goes on.
     outcome: Mutex<Option<Result<()>>>,
     recovery: RecoveryReport,
     /// While the engine may have threads, forks of the process can open none.
@@ -115,7 +115,7 @@ impl Engine {
         &self.core
     }
 
-    /// What the opening found and did.
+    /// The report of the recovery that the opening made.
     pub fn recovery(&self) -> &RecoveryReport {
         &self.recovery
     }
@@ -303,7 +303,7 @@ impl Engine {
         }
     }
 
-    /// What is held now: visits every lock and every page in memory.
+    /// The resources that are held now. Visits every lock and every page in memory.
     pub fn holdings(&self) -> Holdings {
         let core = &self.core;
         if core.check_process().is_err() {
@@ -318,7 +318,7 @@ impl Engine {
         }
     }
 
-    /// Whether the engine takes work.
+    /// Checks that the engine takes work.
     ///
     /// # Errors
     /// [`Error::Poisoned`] after a write, a sync or an undo has failed, or an invariant was broken;

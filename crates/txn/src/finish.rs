@@ -1,4 +1,4 @@
-//! How a transaction ends: commit, rollback, or neither because the engine has stopped.
+//! The end of a transaction: commit, rollback, or neither because the engine has stopped.
 //!
 //! Commit of a writer:
 //!

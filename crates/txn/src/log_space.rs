@@ -1,4 +1,4 @@
-//! What keeps the log from being recycled, and whether waiting for log space can help.
+//! Waits for log space: what keeps the log from being recycled, and whether a wait can help.
 //!
 //! A checkpoint writes pages, so that redo needs less log, and then frees the segments that end
 //! before the redo LSN, before the first record of the oldest transaction and before the log that a
@@ -45,7 +45,7 @@ use crate::core::Core;
 /// from the end of the first checkpoint that freed nothing because of it.
 const KEEPER_WAIT: Duration = Duration::from_millis(100);
 
-/// What is known about the use of log space.
+/// The observations from which waits for log space are judged.
 #[derive(Default)]
 pub(crate) struct LogSpace {
     fruitless: Mutex<Option<Fruitless>>,
@@ -147,7 +147,7 @@ impl Notes {
         self.apart = now.saturating_duration_since(oldest) / NOTES_MAX as u32 * 2;
     }
 
-    /// How long ago the first record behind `first` was inserted, at least.
+    /// The minimum time since the first record behind `first` was inserted, if it is known.
     fn age(&self, first: Lsn, now: Instant) -> Option<Duration> {
         // The ends ascend.
         let (_, at) = self.ends.get(self.ends.partition_point(|(lsn, _)| *lsn <= first))?;
@@ -209,7 +209,7 @@ impl Core {
         if is_in_vain { SpaceOutlook::CannotFree } else { SpaceOutlook::MayFree }
     }
 
-    /// What keeps the log, in words.
+    /// Returns what keeps the log, for the error of the transaction at `index`.
     fn log_keeper(&self, index: u32) -> Option<Arc<LogKeeper>> {
         let oldest = self.transactions.oldest();
         let hold = self.checkpoints.oldest_hold();

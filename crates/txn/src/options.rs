@@ -42,7 +42,7 @@ pub struct EngineOptions {
     /// Whether a deadlock's victim takes the locks it needed in canonical order first when it is
     /// run again (`transaction_state::retry`).
     pub retries_lock_first: bool,
-    /// Whether opening may create the database.
+    /// The choice whether opening may, or must, create the database.
     pub create: Creation,
     /// A checkpoint starts after this many bytes of log. It is clipped to a quarter of the log's
     /// capacity, so that truncation always comes in time. Default 256 MiB.

@@ -49,7 +49,7 @@ pub struct RangeModes {
     pub probed: fn(RangeMode) -> RangeMode,
 }
 
-/// What a committing writer does between its commit record and the release of all its locks.
+/// The work of a committing writer between its commit record and the release of all its locks.
 pub trait CommitRelease: Send + Sync {
     /// Waits, or releases a part of the locks. The result of the commit is durable once the log is
     /// durable up to `ack`.

@@ -41,7 +41,7 @@ pub(crate) fn is_change(kind: u8) -> bool {
     matches!(kind, USER | SYSTEM | COMPENSATION)
 }
 
-/// What a running transaction would need if the engine stopped now.
+/// The work that recovery would have for a running transaction if the engine stopped now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RecoveryWork {
     /// Undo, from the `USER` record at this LSN backwards.
@@ -79,7 +79,7 @@ pub(crate) struct ActiveEntry {
     pub(crate) txn: TxnId,
     /// At or before its first record.
     pub(crate) first: Lsn,
-    /// What recovery owes it.
+    /// The work that it leaves to recovery.
     pub(crate) need: RecoveryWork,
 }
 

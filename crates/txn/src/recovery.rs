@@ -55,7 +55,7 @@ use crate::{
     transaction_state::TransactionState,
 };
 
-/// What the forward pass found.
+/// The findings of the forward pass.
 pub(crate) struct Pass {
     /// Where the log ends.
     pub(crate) tail: Lsn,
@@ -69,7 +69,7 @@ pub(crate) struct Pass {
     pub(crate) epochs: Vec<EpochMark>,
 }
 
-/// What the backward pass did.
+/// The counts of the backward pass: losers, undone changes, and frees.
 #[derive(Default)]
 pub(crate) struct Undone {
     pub(crate) losers: u64,
@@ -77,10 +77,10 @@ pub(crate) struct Undone {
     pub(crate) frees: u64,
 }
 
-/// Whose log it is that the pass will read (RECOVERY-5).
+/// Identifies the log that the pass will read (RECOVERY-5).
 ///
 /// # Errors
-/// [`Error::ForeignLog`], damage, and what the disk says.
+/// [`Error::ForeignLog`], damage, and errors of the disk.
 pub(crate) fn identify(disk: &Arc<dyn Disk>, block: &Superblock) -> Result<Traced> {
     if block.version == VERSION_1 {
         return Ok(Traced { lineage: Lineage::version_1(), begun: EpochMark::NONE });

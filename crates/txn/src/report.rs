@@ -67,7 +67,7 @@ pub struct VerifyReport {
     pub unreachable_pages: u64,
 }
 
-/// What is held at a moment. When no transaction runs and no result is awaited, all of it is zero.
+/// The resources that are held at a moment: none if no transaction runs and no result is awaited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Holdings {
     /// Transactions that have not ended.

@@ -28,9 +28,9 @@ use clearway_sync::Mutex;
 
 use crate::core::Core;
 
-/// What a reservation asks for at least: some eight small transactions.
+/// The minimum bytes of a reservation: some eight small transactions.
 const CHUNK_BYTES: u64 = 8 << 10;
-/// What a slot keeps for its next transaction.
+/// The bytes that a transaction slot keeps for its next transaction.
 const KEEP_BYTES: u64 = 12 << 10;
 /// Logs smaller than this are not shared out in chunks: small tests need each byte.
 const SMALL_LOG_BYTES: u64 = 64 << 20;
@@ -44,7 +44,7 @@ const FREE_GROWTH: u64 = 128;
 /// By how much a compensation's body may be longer than the body it undoes.
 const COMPENSATION_SLACK: u64 = 64;
 
-/// What the undo of a change with a body of `len` bytes takes.
+/// The log bytes that the undo of a change with a body of `len` bytes takes.
 #[inline]
 fn undo_bytes(len: usize) -> u64 {
     record_bytes(len) + COMPENSATION_SLACK
@@ -58,7 +58,7 @@ pub(crate) struct SpaceReservation {
     held: i64,
     /// The log bytes of a rollback of everything logged so far, without `END` (TXN-SPACE-2).
     for_undo: u64,
-    /// What the deferred frees add to a commit (TXN-SPACE-2).
+    /// The log bytes that the deferred frees add to a commit (TXN-SPACE-2).
     frees: u64,
     /// True if a part of `held` may lie beyond the log's capacity (TXN-SPACE-3). Nothing is then
     /// kept for the next transaction.
@@ -69,7 +69,7 @@ pub(crate) struct SpaceReservation {
 }
 
 impl SpaceReservation {
-    /// What has to be held for an operation of `bytes`.
+    /// The bytes that have to be held for an operation of `bytes`.
     #[inline]
     fn wanted(&self, bytes: u64) -> i64 {
         (self.for_undo + self.frees + END_BYTES + OPERATION_SLACK + bytes) as i64
@@ -227,9 +227,9 @@ impl SpaceReservation {
         self.held
     }
 
-    /// The deferred frees, as they are now, make a commit longer by `bytes`.
+    /// Sets the log bytes that the deferred frees, as they are now, add to a commit.
     #[inline]
-    pub(crate) fn owe_frees(&mut self, bytes: u64) {
+    pub(crate) fn set_frees(&mut self, bytes: u64) {
         self.frees = bytes;
     }
 
@@ -325,7 +325,7 @@ impl Reserve {
         log.try_reserve_space(bytes - taken).inspect_err(|_| self.put(taken))
     }
 
-    /// What is there now.
+    /// The bytes in the reserve now.
     pub(crate) fn held(&self) -> u64 {
         *self.held.lock()
     }

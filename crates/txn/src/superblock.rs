@@ -95,11 +95,11 @@ pub(crate) struct Superblock {
     pub(crate) upkeep_done: bool,
     /// The log begins at the retention LSN, and nothing of it is there yet (SUPERBLOCK-4).
     pub(crate) log_empty: bool,
-    /// What the log is known by.
+    /// The identity of the log.
     pub(crate) identity: Identity,
 }
 
-/// What the superblock knows of its log's origin: none of it in version 1.
+/// The identity of the log, as the superblock records it; version 1 records none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Identity {
     /// The database.
@@ -140,8 +140,8 @@ pub(crate) fn draw_salt(disk: &dyn Disk) -> Result<Salt> {
 }
 
 impl Superblock {
-    /// What keeps recovery from starting here, if anything: damage that the checksum does not show,
-    /// or four billion openings, after which there is no other epoch.
+    /// The reason why recovery cannot start here, if there is one: damage that the checksum does
+    /// not show, or four billion openings, after which there is no other epoch.
     fn flaw(&self) -> Option<&'static str> {
         let far = |counter: u64| counter > u64::MAX / 2;
         if self.epoch.0 == u32::MAX || far(self.sequence) || far(self.checkpoint.0) {
@@ -165,7 +165,7 @@ impl Superblock {
         EpochMark { epoch: self.epoch, salt, begin }
     }
 
-    /// What the log must be.
+    /// The state that the log must agree with.
     pub(crate) fn known(&self) -> Known {
         let Identity { database, begun, oldest_label, .. } = self.identity;
         let latest = self.latest();
@@ -282,7 +282,7 @@ fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"))
 }
 
-/// What one of the two places holds.
+/// The contents of one of the superblock's two pages.
 enum SlotContents {
     Blank,
     Foreign,
@@ -292,7 +292,7 @@ enum SlotContents {
     Valid(Superblock),
 }
 
-/// What a directory holds, judged by its superblock.
+/// The contents of a directory, judged by its superblock.
 pub(crate) enum FoundDatabase {
     /// No database, and nothing that a new one would overwrite.
     Nothing,

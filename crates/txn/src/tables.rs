@@ -70,8 +70,8 @@ use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
 
 use crate::{core::Core, finish, table::Table, transaction_state::TransactionState};
 
-/// How long a drop waits for the transactions that use its table: one of them may be the calling
-/// thread's own, which would wait for itself for ever.
+/// The longest time that a drop waits for the transactions that use its table: one of them may be
+/// the calling thread's own, which would wait for itself for ever.
 const DROP_WAIT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 
 const LIVE: u8 = 1;

@@ -447,7 +447,7 @@ impl TransactionState {
         // Forget the deferred deallocations of the undone changes first: they will not run, so the
         // log space reserved for them is no longer needed and can pay for the undo.
         self.frees.forget_from(keep);
-        self.reservation.owe_frees(self.frees.log_bytes());
+        self.reservation.set_frees(self.frees.log_bytes());
         debug_assert!(self.can_pay_undo(), "TXN-SPACE-2");
         let mut body = std::mem::take(&mut self.body);
         self.undoing = true;

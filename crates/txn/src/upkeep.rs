@@ -61,8 +61,8 @@ const VISITS: u32 = 2;
 /// Leaves that a walk looks at in one stretch. With [`LeafSurvey`] alone that is some microseconds
 /// if they are in memory, and 32 reads if not.
 const STRETCH_LEAVES: usize = 32;
-/// How long a close works on leaves that wait for a visit. If none is left then, the next opening
-/// need not walk all tables.
+/// The time that a close spends on leaves that wait for a visit. If none is left then, the next
+/// opening need not walk all tables.
 const CLOSING_BUDGET: Duration = Duration::from_millis(100);
 
 /// The background thread.
@@ -171,7 +171,7 @@ fn visit(core: &Arc<Core>, leaf: Arc<LeafKey>, visits: u32) -> Result<()> {
     }
 }
 
-/// What a visit left.
+/// The state in which a visit left a leaf.
 struct Left {
     leaf: LeafSurvey,
     met_held_ghost: bool,

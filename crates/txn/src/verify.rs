@@ -26,7 +26,7 @@ use crate::{
     transaction_state::TransactionState,
 };
 
-/// How many walks there are at most.
+/// The maximum number of walks.
 const LOOKS_MAX: u32 = 4;
 
 /// Checks every tree, and what they have in common.
@@ -65,7 +65,7 @@ fn look(core: &Arc<Core>) -> Result<(Vec<TableReport>, Vec<PageId>)> {
     Ok((reports, unreachable))
 }
 
-/// Whether each table has a tree of its own.
+/// Checks that each table has a tree of its own.
 fn check_ids(tables: &[Table]) -> Result<()> {
     let mut by_id: Vec<&Table> = tables.iter().collect();
     by_id.sort_unstable_by_key(|table| table.id().0);

@@ -100,7 +100,7 @@ fn reader_of_undurable_data_waits_for_its_writer() {
 }
 
 #[test]
-fn reader_of_old_data_waits_for_nobody() {
+fn reader_of_old_data_does_not_wait() {
     let s = stalled(options());
     s.stall.store(true, Ordering::SeqCst);
     let mut writer = s.engine.begin();

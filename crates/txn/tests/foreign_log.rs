@@ -29,7 +29,7 @@ fn new() -> (MemoryDisk, Arc<Engine>) {
     (disk, engine)
 }
 
-/// Writes so many rows, each with the name of the database that has them.
+/// Writes `rows` rows, each with the name of the database that has them.
 fn use_it(engine: &Arc<Engine>, name: &str, rows: u32) {
     let table = engine.open_table("t").unwrap();
     for number in 0..rows {

@@ -85,7 +85,7 @@ impl Stalled {
             }
             None
         });
-        // One segment, so that nobody waits for the next one.
+        // One segment, so that no thread waits for the next one.
         let log = LogOptions { ring_bytes: 64 << 10, ..overlapping().log };
         let disk = FaultyDisk::new(MemoryDisk::new(), faults);
         let engine = open_with(disk, EngineOptions { log, ..options() });
@@ -142,7 +142,7 @@ fn invariant_01_wal_a_page_reaches_disk_only_after_its_log() {
                         let key = format!("{worker}/{:04}", random.below(600));
                         txn.put(table, key.as_bytes(), &[n as u8; 60]).unwrap();
                     }
-                    // Nobody asks for durability but the pool.
+                    // Only the pool asks for durability.
                     txn.commit().unwrap();
                     if n % 50 == 49 {
                         engine.checkpoint().unwrap();
@@ -284,7 +284,7 @@ fn invariant_03_safe_results_no_result_before_its_tags_are_durable() {
     waits.into_iter().for_each(|wait| assert!(wait.join().unwrap().unwrap()));
 }
 
-/// What the disk held at some instant, and how far the log was durable shortly before.
+/// The contents of the disk at an instant, and the durable LSN shortly before.
 struct Image {
     disk: MemoryDisk,
     durable: Lsn,
@@ -396,7 +396,7 @@ fn invariant_12_fail_stop_after_a_failed_sync_nothing_is_acknowledged() {
         let table = engine.open_table("t").unwrap();
         let (failed_at, at) = (Arc::new(AtomicU64::new(u64::MAX)), AtomicUsize::new(0));
         let failed = failed_at.clone();
-        // One failure; whoever tries again succeeds, and must not.
+        // One failure: a second attempt would succeed, so none may be made.
         faults.watch(move |event| {
             let counts = event.operation == operation && event.name.starts_with(file);
             let fails = counts && at.fetch_add(1, SeqCst) == if file == "data" { 0 } else { 60 };

@@ -70,7 +70,7 @@ fn retry<R>(engine: &Arc<Engine>, mut work: impl FnMut(&mut Transaction) -> Resu
     }
 }
 
-/// What a transaction sees between two keys, both included.
+/// The rows that a transaction sees between two keys, both included.
 fn scan(
     txn: &mut Transaction,
     table: &Table,
@@ -560,7 +560,7 @@ fn invariant_11_every_deadlock_is_found() {
 }
 
 #[test]
-fn invariant_11_nobody_dies_without_a_deadlock() {
+fn invariant_11_no_transaction_dies_without_a_deadlock() {
     watched("order", || {
         let (engine, table) = filled(tiny(true), &["a", "b", "c", "d", "e", "f", "g"]);
         thread::scope(|scope| {
@@ -582,7 +582,7 @@ fn invariant_11_nobody_dies_without_a_deadlock() {
             }
         });
         let stats = engine.stats().lock;
-        assert!(stats.waits > 0, "nobody met anybody");
+        assert!(stats.waits > 0, "no transaction met another");
         assert_eq!(stats.deadlocks, 0);
     });
 }

@@ -1,4 +1,5 @@
-//! What an engine refuses, and what it survives: full logs and disks, damage, other openers.
+//! Requests that an engine refuses, and failures that it survives: full logs and disks, damage,
+//! other openers.
 
 mod rig;
 
@@ -46,7 +47,7 @@ fn foreign_directory_is_refused_and_left_alone() {
 }
 
 #[test]
-fn damage_is_told_and_not_repaired_over() {
+fn damage_is_reported_and_not_repaired_over() {
     let (disk, engine, table) = start();
     for n in 0..200 {
         put(&engine, &table, &format!("{n}"), &"v".repeat(100));
@@ -255,7 +256,7 @@ fn a_full_disk_is_opened_again_and_again() {
         });
         let is_full = matches!(refused, Some(Error::DiskFull { .. } | Error::LogFull { .. }));
         assert!(is_full, "round {round}: {refused:?}");
-        // Somebody who will not have ended when the process dies.
+        // A transaction that will not have ended when the process dies.
         let mut loser = engine.begin();
         let _ = loser.put(&table, b"0 0", b"never committed");
         std::mem::forget(loser);
@@ -481,7 +482,7 @@ fn one_idle_transaction_does_not_keep_the_checkpointer_busy() {
     std::thread::sleep(std::time::Duration::from_millis(1500));
     let taken = engine.stats().checkpoints - before;
     assert!(taken <= 1, "{taken} checkpoints for nothing");
-    // Once it has ended there is room again, without anybody asking.
+    // Once it has ended there is room again, although the test requests no checkpoint.
     idle.rollback().unwrap();
     for n in 0..3000 {
         put(&engine, &table, &format!("{}", n % 50), &"v".repeat(300));

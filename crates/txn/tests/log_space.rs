@@ -1,4 +1,4 @@
-//! Who waits for log space, how long, and what the error says.
+//! Waits for log space: which transactions wait, how long, and what the error reports.
 
 mod rig;
 
@@ -18,7 +18,8 @@ use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, EngineOptions, Table};
 use rig::{check, open_with, options};
 
-/// What no reservation takes that waits for no checkpoint: 100 ms, and what a busy machine adds.
+/// Upper bound on a reservation without a wait for a checkpoint: 100 ms, and what a busy machine
+/// adds.
 const SOON: Duration = Duration::from_secs(2);
 
 /// A log of half a megabyte, and threads that take checkpoints.
@@ -49,7 +50,7 @@ fn commit_until_full(engine: &Arc<Engine>, table: &Table) -> (Error, Duration) {
 }
 
 #[test]
-fn a_transaction_too_large_for_the_log_fails_at_once_and_stops_nobody() {
+fn a_transaction_too_large_for_the_log_fails_at_once_and_stops_no_other() {
     let engine = open_with(MemoryDisk::new(), small());
     let table = engine.create_table("t").unwrap();
     let kind = engine.kinds().of_name("load");
@@ -94,7 +95,7 @@ fn a_transaction_too_large_for_the_log_fails_at_once_and_stops_nobody() {
 }
 
 #[test]
-fn a_writer_that_idles_is_named_and_nobody_waits_long_for_it() {
+fn a_writer_that_idles_is_named_and_no_other_waits_long_for_it() {
     let engine = open_with(MemoryDisk::new(), small());
     let table = engine.create_table("t").unwrap();
     let mut idle = engine.begin_as(engine.kinds().of_name("idle"));

@@ -17,7 +17,7 @@ struct Model {
     disk: MemoryDisk,
     engine: Arc<Engine>,
     table: Table,
-    /// What is committed.
+    /// The committed rows.
     contents: Contents,
     random: Random,
     node_bytes: usize,

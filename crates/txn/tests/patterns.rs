@@ -21,7 +21,7 @@ struct Run {
     engine: Arc<Engine>,
     table: Table,
     beside: Table,
-    /// What is committed, in the table and beside it.
+    /// The committed rows, in the table and beside it.
     model: Contents,
     other: Contents,
     node_bytes: usize,

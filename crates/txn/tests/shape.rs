@@ -22,7 +22,7 @@ use rig::{commit, open_with, options};
 const ROWS: u64 = 8_400;
 const BATCH: usize = 50;
 
-/// Which numbers are inserted one after the other.
+/// The numbers to insert, in order.
 type Order = Box<dyn Iterator<Item = u64>>;
 
 fn start() -> (Arc<Engine>, Table) {

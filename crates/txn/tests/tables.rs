@@ -24,22 +24,22 @@ use clearway_txn::{Engine, EngineOptions, Table};
 
 use rig::{check, commit, contents, get, open, open_with, options, put, start};
 
-/// What is longer than anything here should take.
+/// A time that is longer than anything here should take.
 const TOO_LONG: Duration = Duration::from_secs(20);
 
-/// Locks that are waited for as long as it takes, so that a deadlock nobody finds is one.
+/// Lock waits without a limit, so that a deadlock that is not found makes the test hang.
 fn patient() -> EngineOptions {
     let lock = LockOptions { wait_limit: None, ..options().lock };
     EngineOptions { lock, ..options() }
 }
 
-/// The answer of `work`, which must come.
+/// Returns the result of `work`, which must end in time.
 fn answer<R: Send + 'static>(what: &str, work: impl FnOnce() -> R + Send + 'static) -> R {
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
-        let _ = tell.send(work());
+        let _ = sender.send(work());
     });
-    told.recv_timeout(TOO_LONG).unwrap_or_else(|_| panic!("{what} hangs"))
+    receiver.recv_timeout(TOO_LONG).unwrap_or_else(|_| panic!("{what} hangs"))
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn table_is_unknown_until_its_creation_is_durable() {
     let exists = |result: &Result<Table, Error>| matches!(result, Err(Error::TableExists { .. }));
     assert_eq!(created.iter().filter(|result| exists(result)).count(), 1, "{created:?}");
     assert_eq!(engine.tables(), ["new"]);
-    assert!(open(&image).tables().is_empty(), "a crash undoes what nobody could see");
+    assert!(open(&image).tables().is_empty(), "a crash undoes what no transaction could see");
 }
 
 #[test]

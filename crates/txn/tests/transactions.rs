@@ -90,7 +90,7 @@ fn savepoints_nest() {
 }
 
 #[test]
-fn large_values_are_freed_when_nobody_wants_them() {
+fn large_values_are_freed_when_no_transaction_wants_them() {
     let (_, engine, table) = start();
     let large = vec![1; 100_000];
     let mut txn = engine.begin();
@@ -132,8 +132,8 @@ fn lock_timeout_leaves_the_transaction_alive() {
     assert_eq!(contents(&engine, &table).len(), 2);
 }
 
-/// Waits until somebody waits for a lock, or `otherwise` is the case.
-fn until_somebody_waits(engine: &Engine, otherwise: impl Fn() -> bool) {
+/// Waits until a transaction waits for a lock, or `otherwise` holds.
+fn until_a_lock_is_awaited(engine: &Engine, otherwise: impl Fn() -> bool) {
     while engine.stats().lock.waiting == 0 && !otherwise() {
         std::thread::yield_now();
     }
@@ -159,7 +159,7 @@ fn loser_of(
                     commit(engine, other);
                 }
             });
-            until_somebody_waits(engine, || waiter.is_finished());
+            until_a_lock_is_awaited(engine, || waiter.is_finished());
             let has_lost = is_victim(then(&mut loser));
             let lost = has_lost.then(|| loser.take_retry_context());
             drop(loser);
@@ -194,7 +194,7 @@ fn loser_for(engine: &Arc<Engine>, table: &Table, had: &[u8], refused: &[u8]) ->
 }
 
 /// Lets a transaction begin again that waits for the second of its locks, and another one close a
-/// cycle with it. What is told of the lock that it waits for.
+/// cycle with it. Returns the reported name of the lock that it waits for.
 fn lock_in_a_cycle_with(engine: &Arc<Engine>, table: &Table, lost: &RetryContext) -> LockName {
     let [first, second] = in_canonical_order(table);
     // It waits for a while only: on a slow machine this takes more than one try.
@@ -208,7 +208,7 @@ fn lock_in_a_cycle_with(engine: &Arc<Engine>, table: &Table, lost: &RetryContext
                 is_victim(again.resume(lost));
                 drop(again);
             });
-            until_somebody_waits(engine, || again.is_finished());
+            until_a_lock_is_awaited(engine, || again.is_finished());
             let closed = other.update(table, first, b"2");
             drop(other);
             closed
@@ -244,7 +244,7 @@ fn locks_of_a_victim_that_begins_again_have_names_in_deadlocks() {
 }
 
 #[test]
-fn a_lock_that_was_only_read_is_told_without_its_name() {
+fn a_lock_that_was_only_read_is_reported_without_its_name() {
     let (_, engine, table) = start();
     put(&engine, &table, "a", "0");
     put(&engine, &table, "b", "0");
@@ -257,8 +257,8 @@ fn a_lock_that_was_only_read_is_told_without_its_name() {
         |loser| read(loser, second).unwrap(),
         |loser| read(loser, first),
     );
-    let told = lock_in_a_cycle_with(&engine, &table, &lost);
-    assert_eq!(told, LockName { table: "(of an earlier attempt)".into(), key: None });
+    let reported = lock_in_a_cycle_with(&engine, &table, &lost);
+    assert_eq!(reported, LockName { table: "(of an earlier attempt)".into(), key: None });
 }
 
 #[test]
@@ -300,8 +300,8 @@ fn a_victim_does_not_wait_long_for_what_it_needed() {
     holder.update(&table, b"b", b"1").unwrap();
     // It would wait for ever.
     let mut again = engine.begin();
-    let told = || engine.lock_waits().tables.iter().map(|table| table.counts.waits).sum::<u64>();
-    let before = told();
+    let waits = || engine.lock_waits().tables.iter().map(|table| table.counts.waits).sum::<u64>();
+    let before = waits();
     again.resume(&lost).unwrap();
     again.set_wait_limit(WaitLimit::NoWait);
     assert!(matches!(again.get(&table, b"a"), Err(Error::WouldBlock { .. })));
@@ -310,7 +310,7 @@ fn a_victim_does_not_wait_long_for_what_it_needed() {
     again.update(&table, b"c", b"1").unwrap();
     commit(&engine, again);
     commit(&engine, holder);
-    assert_eq!(told(), before + 1, "what was waited for in vain is no statement's wait");
+    assert_eq!(waits(), before + 1, "what was waited for in vain is no statement's wait");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! Words are checked in comments, literals, identifiers and Markdown alike. A word is on the list
 //! if it has no other meaning in the field, is no name on disk, and is nothing that a user types.
 
-use super::{Text, Violation, ratchet::Finding, scan::Source, violation};
+use super::{Text, Violation, scan::Source, violation};
 
 /// A word or phrase, and the replacement. A blank stands for white space, a hyphen for what joins
 /// the parts of a name.
@@ -180,27 +180,32 @@ fn is_boolean(code: &str) -> bool {
 }
 
 /// Returns the findings in a Rust file.
-pub(crate) fn check_source(source: &Source) -> Vec<Finding> {
+pub(crate) fn check_source(source: &Source) -> Vec<Violation> {
     if OWN.contains(&source.path.as_str()) {
         return Vec::new();
     }
-    let report = |kind, found: Vec<(usize, String)>| -> Vec<Finding> {
-        let at = |(at, message)| violation(&source.path, source.line_of(at), message);
-        found.into_iter().map(|each| Finding { kind, violation: at(each) }).collect()
-    };
-    let mut all = report("words", listed_words(&source.text));
-    all.extend(report("openings", openings(source)));
-    all
+    let found = listed_words(&source.text).into_iter().chain(openings(source));
+    found.map(|(at, message)| violation(&source.path, source.line_of(at), message)).collect()
 }
 
 /// Returns the findings in a document.
-pub(crate) fn check_document(document: &Text) -> Vec<Finding> {
+pub(crate) fn check_document(document: &Text) -> Vec<Violation> {
     let place = |(at, message)| -> Violation {
         let line = document.text[..at].matches('\n').count() + 1;
         violation(&document.path, line, message)
     };
-    let words = listed_words(&document.text).into_iter();
-    words.map(|each| Finding { kind: "words", violation: place(each) }).collect()
+    listed_words(&document.text).into_iter().map(place).collect()
+}
+
+/// The area of the project that a file belongs to: its crate's folder in `crates`, or the first
+/// folder. The documents of the root belong to `docs`.
+pub(crate) fn area(path: &str) -> &str {
+    let mut parts = path.split('/');
+    match (parts.next(), parts.next()) {
+        (Some("crates"), Some(name)) => name,
+        (Some(folder), Some(_)) => folder,
+        _ => "docs",
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::{
 use clearway_sync::{Counter, ThreadWaker, atomic::Ordering, thread};
 
 use super::{
-    Accepted, Begin, Inbox, Job, Outcome, PipelineShared, PipelineStats,
+    Accepted, Begin, Inbox, Job, PendingResult, PipelineShared, PipelineStats,
     inbox::ParkCheck,
     tasks::{Polled, Tasks},
 };
@@ -99,8 +99,8 @@ pub(super) struct Agent {
     shared: Arc<PipelineShared>,
     number: usize,
     /// The results that are not delivered yet, in the order in which the transactions have ended.
-    waiting: VecDeque<Box<dyn Outcome>>,
-    tasks: Tasks<Box<dyn Outcome>>,
+    waiting: VecDeque<Box<dyn PendingResult>>,
+    tasks: Tasks<Box<dyn PendingResult>>,
     clock: StepClock,
 }
 
@@ -227,8 +227,8 @@ impl Agent {
 /// Counts a poll that was long, and keeps the result of a task that has ended.
 fn after_poll(
     database: &Inner,
-    waiting: &mut VecDeque<Box<dyn Outcome>>,
-    polled: Polled<Box<dyn Outcome>>,
+    waiting: &mut VecDeque<Box<dyn PendingResult>>,
+    polled: Polled<Box<dyn PendingResult>>,
 ) {
     if polled.is_long {
         database.statistics.count_long_step(polled.name);

@@ -24,7 +24,7 @@ pub(super) trait Begin: Send {
     fn name(&self) -> &'static str;
 
     /// Begins it. The future returns its result, which the agent delivers.
-    fn begin(self: Box<Self>, shared: Arc<PipelineShared>) -> TaskFuture<Box<dyn Outcome>>;
+    fn begin(self: Box<Self>, shared: Arc<PipelineShared>) -> TaskFuture<Box<dyn PendingResult>>;
 }
 
 /// An asynchronous closure with its callback.
@@ -50,17 +50,17 @@ where
         self.name
     }
 
-    fn begin(self: Box<Self>, shared: Arc<PipelineShared>) -> TaskFuture<Box<dyn Outcome>> {
+    fn begin(self: Box<Self>, shared: Arc<PipelineShared>) -> TaskFuture<Box<dyn PendingResult>> {
         let AsyncTask { name, body, done } = *self;
         Box::pin(async move {
             let ran = Ran::of(async_runner::run_lending(&shared.database, name, body).await);
-            Box::new(Finished { ran, done }) as Box<dyn Outcome>
+            Box::new(Finished { ran, done }) as Box<dyn PendingResult>
         })
     }
 }
 
 /// A result that an agent holds back until it may be delivered.
-pub(super) trait Outcome {
+pub(super) trait PendingResult {
     /// Returns true if the result may be delivered.
     fn is_ready(&self) -> bool;
 
@@ -78,7 +78,7 @@ struct Finished<T, D> {
     done: D,
 }
 
-impl<T, D: FnOnce(Result<T>)> Outcome for Finished<T, D> {
+impl<T, D: FnOnce(Result<T>)> PendingResult for Finished<T, D> {
     fn is_ready(&self) -> bool {
         self.ran.is_ready()
     }
@@ -146,7 +146,7 @@ fn deliver<T>(done: impl FnOnce(Result<T>), result: Result<T>) {
 }
 
 /// A transaction with a result of any type.
-pub(super) trait Job: Outcome + Send {
+pub(super) trait Job: PendingResult + Send {
     /// Returns the type of the transaction.
     fn name(&self) -> &'static str;
 
@@ -183,7 +183,7 @@ where
     }
 }
 
-impl<T, B, D: FnOnce(Result<T>)> Outcome for Task<T, B, D> {
+impl<T, B, D: FnOnce(Result<T>)> PendingResult for Task<T, B, D> {
     fn is_ready(&self) -> bool {
         self.ran.is_ready()
     }

@@ -2,10 +2,10 @@
 //!
 //! The start locks the lower bound, or the gap that it falls into; from then on the gap from the
 //! position to the next boundary is always locked (cursor invariant 1), so the next boundary cannot
-//! move nearer while no latch is held. It can move away: when a ghost is reclaimed, or a merge
-//! removes a fence, on which nobody has a lock, the gap simply reaches further, and its lock with
-//! it. The step never asks for that lock again, so the tag of what was removed must be durable by
-//! then (restructure invariant 4).
+//! move nearer while no latch is held. It can move away: if a ghost is reclaimed, or a merge
+//! removes a fence, and no transaction has a lock on that key, the gap extends to the next
+//! boundary, and the lock covers all of it. The step never requests a lock on the removed key, so
+//! the tag of that key must be durable by then (restructure invariant 4).
 
 use std::ops::Bound;
 
@@ -94,7 +94,7 @@ impl Cursor {
             return Ok(Look::End);
         }
         // The boundary is the low fence of the next leaf, and is locked under that leaf's latch.
-        // Nobody can put a key before it meanwhile: the gap is locked (invariant 1).
+        // No transaction can insert a key before it meanwhile: the gap is locked (invariant 1).
         drop(leaf);
         let (leaf, found) = Cursor::find(&mut self.hint, tree, &self.candidate)?;
         let node = Node::new(&*leaf);

@@ -1,7 +1,7 @@
 //! The descent after too many restarts (`RESTARTS_MAX`): latch coupling from the root to the leaf.
 //!
-//! Nobody can change a pointer that a coupled descent is about to follow, so what it finds at the
-//! other end is what the tree says: a mismatch here is damage and not a race.
+//! No other thread can change a pointer that a coupled descent is about to follow. So if the
+//! pointer and the page that it leads to do not match, that is damage and not a race.
 //!
 //! To keep all reading-in outside of latches, the walk releases its latch, pins the page that the
 //! pointer leads to, latches again and checks whether the pointer still leads there. (If that page

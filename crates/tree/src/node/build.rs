@@ -241,7 +241,7 @@ impl DerefMut for SparePage {
     }
 }
 
-/// How many bytes `a` and `b` have in common at the front.
+/// The length in bytes of the common prefix of `a` and `b`.
 pub(super) fn common_len(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }

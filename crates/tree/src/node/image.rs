@@ -97,7 +97,7 @@ impl<'a> Image<'a> {
         self.bytes[super::layout::LEVEL - KIND]
     }
 
-    /// How many bytes of its page the node may use.
+    /// The number of bytes of its page that the node may use.
     pub(crate) fn node_bytes(&self) -> usize {
         self.bounds().2
     }

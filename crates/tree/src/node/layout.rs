@@ -84,7 +84,7 @@ pub(crate) const META_OVERFLOW: u16 = 0x1000;
 /// its last change", from which a reader of a snapshot can find the older version.
 pub(crate) const META_SPARE: u16 = 0xE000;
 
-/// What a page is for. The byte at offset 16 of every page.
+/// The use of a page: the byte at offset 16 of every page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum PageKind {
@@ -98,7 +98,7 @@ pub(crate) enum PageKind {
     Branch = 3,
     /// A chunk of a large value.
     Overflow = 4,
-    /// A node that a merge emptied: whoever still has its page id must descend again.
+    /// A node that a merge emptied: an operation that still has its page id must descend again.
     Freed = 5,
 }
 
@@ -200,7 +200,7 @@ pub(crate) fn head_of(suffix: &[u8]) -> u32 {
     }
 }
 
-/// What fits in nodes of a given size.
+/// The limits of keys and records in nodes of a given size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Limits {
     /// Longest key in bytes.

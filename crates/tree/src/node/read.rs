@@ -44,7 +44,7 @@ impl<'a, B: NodeBytes + ?Sized> Node<'a, B> {
         Node { bytes }
     }
 
-    /// What the page is for.
+    /// The page's kind.
     #[inline]
     pub(crate) fn kind(&self) -> PageKind {
         PageKind::of(self.bytes.u8(KIND))

@@ -58,7 +58,7 @@ const SMALL_PART: usize = 8;
 /// the other side, are in that order once in 24 times. One less will do where little is at stake.
 const RUN_MIN: usize = 3;
 
-/// How a split divides a node's records.
+/// The rule by which a split divides a node's records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Division {
     /// As suits the insertions that came before, if they were in key order: those that follow fill
@@ -113,8 +113,8 @@ impl Node<'_, [u8]> {
         upper <= capacity || upper - shape.high.map_or(0, gained).min(above) <= capacity
     }
 
-    /// How many bytes of records the lower half should keep for insertions that go on as they did
-    /// before the one at `insert_at`.
+    /// The number of bytes of records that the lower half should keep, if insertions will go on as
+    /// they did before the one at `insert_at`.
     fn pattern_target(&self, insert_at: usize, total: usize) -> usize {
         let end_part = total / END_PART;
         if insert_at >= self.count() {
@@ -158,13 +158,14 @@ impl Node<'_, [u8]> {
         (meet, meet)
     }
 
-    /// How many records right below `slot` came in rising order, each after the age `than`.
+    /// The number of records right below `slot` that came in rising order, each after the age
+    /// `than`.
     fn rising_run(&self, slot: usize, than: usize) -> usize {
         let in_order = |at: usize| at + 1 == slot || self.age(at) > self.age(at + 1);
         (0..slot).rev().take_while(|&at| self.age(at) < than && in_order(at)).count()
     }
 
-    /// How many records from `slot` on came in falling order, each after the age `than`.
+    /// The number of records from `slot` on that came in falling order, each after the age `than`.
     fn falling_run(&self, slot: usize, than: usize) -> usize {
         let in_order = |at: usize| at == slot || self.age(at) > self.age(at - 1);
         (slot..self.count()).take_while(|&at| self.age(at) < than && in_order(at)).count()

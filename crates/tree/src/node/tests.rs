@@ -81,7 +81,7 @@ fn run(page: &mut Page, model: &mut Model, step: &Step) {
         Step::Put(key, value) => match node.read().find(key) {
             Ok(slot) => {
                 let fits = node.read().fits_value(slot, value.len());
-                assert_eq!(node.set_value(slot, value), fits, "fits_value tells the truth");
+                assert_eq!(node.set_value(slot, value), fits, "fits_value is right");
                 if fits {
                     model.get_mut(key).unwrap().0.clone_from(value);
                 }
@@ -89,7 +89,7 @@ fn run(page: &mut Page, model: &mut Model, step: &Step) {
             Err(slot) => {
                 let fits = node.read().fits(key.len(), value.len());
                 let record = NodeRecord { value, ghost: false, overflow: false };
-                assert_eq!(node.insert(slot, key, record), fits, "fits tells the truth");
+                assert_eq!(node.insert(slot, key, record), fits, "fits is right");
                 if fits {
                     model.insert(key.clone(), (value.clone(), false));
                 }

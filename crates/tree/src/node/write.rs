@@ -170,7 +170,7 @@ impl<'a> NodeMut<'a> {
         }
     }
 
-    /// Says whether the value at `slot` is an overflow reference.
+    /// Sets whether the value at `slot` is an overflow reference.
     pub(crate) fn set_overflow(&mut self, slot: usize, overflow: bool) {
         if slot < self.read().count() {
             self.put_slot(slot, self.read().slot(slot).with(META_OVERFLOW, overflow));
@@ -335,7 +335,7 @@ pub(super) fn absorbed(
     Some(builder)
 }
 
-/// Marks a node that a merge emptied, so that whoever still has its page id notices.
+/// Marks a node that a merge emptied, so that an operation that still has its page id notices.
 pub(crate) fn mark_freed(bytes: &mut [u8]) {
     if let Some(body) = bytes.get_mut(KIND..) {
         body.fill(0);

@@ -27,11 +27,11 @@ pub(crate) struct CompensationOp<'a> {
     pub(crate) tree: TreeId,
     /// The record's slot there.
     pub(crate) slot: usize,
-    /// What was done to the record.
+    /// The change that undo made to it.
     pub(crate) restore: Restore<'a>,
 }
 
-/// What undo did to a record.
+/// A change that undo made to a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Restore<'a> {
     /// It became a ghost.

@@ -78,7 +78,7 @@ pub fn check_redo(pool: &Pool, body: &[u8], lsn: Lsn) -> Result<bool> {
     Err(Error::CorruptPage { page: id, detail })
 }
 
-/// What of a page means something: at the front, and at the back.
+/// The byte ranges of a page that have a meaning: one at the front, one at the back.
 fn content(page: &[u8]) -> [Range<usize>; 2] {
     Node::new(page).content().unwrap_or_else(|| {
         let zeros = page.iter().rev().take_while(|&&byte| byte == 0).count();

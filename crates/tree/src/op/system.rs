@@ -167,7 +167,7 @@ pub(crate) enum SystemOp<'a> {
         node: PageId,
         /// Its tree.
         tree: TreeId,
-        /// How many slots it keeps.
+        /// The number of slots that it keeps.
         keep: usize,
         /// Whether it loses its foster child too.
         drop_foster: bool,

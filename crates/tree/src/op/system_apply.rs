@@ -1,4 +1,4 @@
-//! What each system operation does to each of its pages.
+//! The effect of each system operation on each of its pages.
 //!
 //! Every change first asks whether the page is in the state that the operation was logged for (op
 //! invariant 2: by looking at this page and the body only); if not, the page is reported damaged.

@@ -45,11 +45,11 @@ pub(crate) struct UserOp<'a> {
     pub(crate) slot: usize,
     /// The record's full key: what undo goes by.
     pub(crate) key: &'a [u8],
-    /// What happens to the record.
+    /// The change to the record.
     pub(crate) change: Change<'a>,
 }
 
-/// What happens to a record.
+/// A change to a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Change<'a> {
     /// A ghost becomes a record, or, with `new_slot`, a slot with the record is inserted. The
@@ -66,9 +66,9 @@ pub(crate) enum Change<'a> {
     Delta {
         /// Where in the value.
         offset: usize,
-        /// What stood there.
+        /// The bytes that stood there.
         old: &'a [u8],
-        /// What stands there now; as long as `old`.
+        /// The bytes that stand there now; as long as `old`.
         new: &'a [u8],
     },
     /// The value is replaced.
@@ -106,7 +106,7 @@ impl<'a> Change<'a> {
     }
 }
 
-/// How many bytes `a` and `b`, of equal length, have in common at the front: by words.
+/// The length in bytes of the common prefix of `a` and `b`, which are equally long. Compares words.
 #[inline]
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     let ((words_a, rest_a), (words_b, rest_b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
@@ -119,8 +119,8 @@ fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     words_a.len() * 8 + rest_a.iter().zip(rest_b).take_while(|(x, y)| x == y).count()
 }
 
-/// How many bytes `a` and `b`, of equal length, have in common at the back. Most of a row stays as
-/// it is: by whole blocks first, then by words.
+/// The length in bytes of the common suffix of `a` and `b`, which are equally long. Most of a row
+/// stays as it is, so whole blocks are compared first, and then words.
 #[inline]
 fn common_suffix(a: &[u8], b: &[u8]) -> usize {
     let (blocks_a, blocks_b) = (a.as_rchunks::<BLOCK>().1, b.as_rchunks::<BLOCK>().1);
@@ -137,7 +137,7 @@ fn common_suffix(a: &[u8], b: &[u8]) -> usize {
     same + words_a.len() * 8 + rest
 }
 
-/// How a user operation is undone: logically, by key, wherever the record is by then.
+/// The undo of a user operation: logical, by key, in the leaf that has the record by then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct UndoOf<'a> {
     /// The tree.
@@ -146,11 +146,11 @@ pub(crate) struct UndoOf<'a> {
     pub(crate) key: &'a [u8],
     /// The leaf at the time: a hint.
     pub(crate) page: PageId,
-    /// What to do to the record.
+    /// The change that undo makes to the record.
     pub(crate) action: UndoAction<'a>,
 }
 
-/// What undo does to a record.
+/// A change that undo makes to a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum UndoAction<'a> {
     /// The inserted record becomes a ghost.
@@ -179,7 +179,7 @@ pub(crate) enum UndoAction<'a> {
 }
 
 impl<'a> UserOp<'a> {
-    /// How to undo the operation.
+    /// Returns the undo of the operation.
     pub(crate) fn undo(&self) -> UndoOf<'a> {
         let action = match self.change {
             Change::Insert { .. } => UndoAction::Remove,

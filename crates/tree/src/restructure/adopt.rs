@@ -48,7 +48,7 @@ pub(crate) enum Latching {
     Wait,
 }
 
-/// What an attempt to adopt a foster child came to.
+/// The result of an attempt to adopt a foster child.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Adoption {
     /// The parent has adopted this foster child.

@@ -106,7 +106,7 @@ fn bits_of(byte: u8) -> impl Iterator<Item = u32> {
     (0..8).filter(move |bit| byte & 1 << bit != 0)
 }
 
-/// How many pages the map page says are allocated.
+/// The number of allocated pages, as the map page states it.
 pub(super) fn count(bytes: &[u8]) -> u64 {
     u64::from(bytes.u32(COUNT))
 }

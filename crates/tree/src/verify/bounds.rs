@@ -28,7 +28,7 @@ const EMPTIED_PAGES_MAX: u64 = 8;
 /// Nodes of a level from which on its mean fill is bounded.
 const NODES_MIN: u64 = 100;
 
-/// How the records of a tree came.
+/// The way in which the records of a tree were inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Load {
     /// In ascending or descending order, as several such sequences in turn, or in order in front of

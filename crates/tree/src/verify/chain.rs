@@ -10,8 +10,8 @@ use crate::node::Node;
 use crate::overflow::{self, OverflowRef};
 use crate::{LeafHint, Tree};
 
-/// The number of reads of a chain that seems damaged while its leaf changes between all of them. One
-/// is enough for damage if the leaf does not change.
+/// The number of reads of a chain that seems damaged while its leaf changes between all of them.
+/// Two are enough for damage if the leaf does not change.
 const READS_MAX: usize = 100;
 
 /// A value that stands in overflow pages.

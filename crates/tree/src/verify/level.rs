@@ -18,8 +18,8 @@ use crate::need::drive_reads;
 use crate::node::{Node, Place};
 use crate::space::map_page_of;
 
-/// How often a node is looked up again that was not what a walk without latches said. Each time
-/// somebody has split, merged or adopted just there in the meantime.
+/// The maximum number of lookups of a node that is not where a walk without latches has found it.
+/// Unless the tree is damaged, another thread has split, merged or adopted just there each time.
 const LOOKS_MAX: usize = 1000;
 
 impl Tree {
@@ -158,7 +158,7 @@ impl Tree {
 }
 
 impl LevelReport {
-    /// Counts a node, before which so many foster pointers were followed in a row.
+    /// Counts a node that was reached over `chain` foster pointers in a row.
     fn count(&mut self, node: Node<'_, [u8]>, chain: u64) {
         self.pages += 1;
         self.foster_children += u64::from(chain > 0);

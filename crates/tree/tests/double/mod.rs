@@ -37,7 +37,7 @@ impl MemoryLog {
         self.records.lock().unwrap().len()
     }
 
-    /// How many records have this operation code.
+    /// The number of records with this operation code.
     pub fn count_of(&self, code: u8) -> usize {
         self.records.lock().unwrap().iter().filter(|(body, _)| body.first() == Some(&code)).count()
     }
@@ -116,7 +116,8 @@ impl Database {
         Database { space: SpaceMap::open(pool.clone()), pool, locks, log, disk }
     }
 
-    /// What redo of the records from `from` on makes of a disk, with a copy of the log.
+    /// Redoes the records from `from` on, on `disk`. The database that it returns has a copy of the
+    /// log.
     pub fn recovered_on(&self, disk: MemoryDisk, from: usize) -> Result<Database> {
         let records = self.log.records.lock().unwrap().clone();
         let again = Database::on(Arc::new(MemoryLog { records: Mutex::new(records) }), disk);
@@ -128,7 +129,8 @@ impl Database {
         Ok(again)
     }
 
-    /// What redo of the first `records` records makes of an empty disk. Its log continues them.
+    /// Redoes the first `records` records on an empty disk. The log of the database that it returns
+    /// continues them.
     pub fn replayed(&self, records: usize) -> Database {
         let again = Database::over(Arc::default());
         for (body, span) in self.log.records.lock().unwrap()[..records].iter() {
@@ -223,7 +225,7 @@ pub struct Txn {
     undoing: bool,
     /// The code of a system operation that the log refuses.
     pub refused_system: Option<u8>,
-    /// What happens when it is asked whether a ghost is free, after the answer.
+    /// Called after each check whether a ghost is free, before the result is used.
     pub after_ghost_is_free: Option<Box<dyn Fn() + Send>>,
     /// Called before each wait for a lock or for log space.
     pub before_wait: Option<Box<dyn Fn() + Send>>,

@@ -48,7 +48,7 @@ impl GrantToPoll {
     }
 }
 
-/// How a wait ended.
+/// The end of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum WaitEnd {
     Granted,
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_told_apart() {
+    fn ends_are_counted_separately() {
         let mut counts = WaitCounts::default();
         assert_eq!(counts.quantile_us(0.99), 0);
         counts.count(0, WaitEnd::Granted);

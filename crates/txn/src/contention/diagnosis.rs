@@ -101,9 +101,9 @@ impl Core {
     }
 
     fn cycle(&self, members: &[CycleMember]) -> DeadlockCycle {
-        let nobody = TxnName { id: TxnId::NONE, kind: "" };
+        let unknown = TxnName { id: TxnId::NONE, kind: "" };
         let named = |member: &CycleMember| DeadlockMember {
-            txn: self.txn_of(member.owner).unwrap_or(nobody),
+            txn: self.txn_of(member.owner).unwrap_or(unknown),
             holds: member.holds,
             lock: self.awaited_name(member),
             wanted: member.wanted,

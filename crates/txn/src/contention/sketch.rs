@@ -37,7 +37,7 @@ pub(super) struct Sketch {
     entries: Vec<SketchEntry>,
 }
 
-/// What several sketches together know of a key.
+/// The bounds for a key's count that follow from several sketches, and the time of its waits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Estimate {
     pub(super) name: KeyName,
@@ -68,7 +68,7 @@ impl Sketch {
         }
     }
 
-    /// How often a key without an entry can have been offered (SKETCH-3).
+    /// The maximum number of offers of a key without an entry (SKETCH-3).
     fn floor(&self) -> u64 {
         if self.entries.len() < self.capacity {
             return 0;

@@ -138,7 +138,7 @@ impl Upkeep for TransactionState {
     fn defer_free(&mut self, tree: TreeId, reference: &[u8]) {
         // The change was logged just now: it is the newest of the undo list.
         self.frees.push(self.undo.len().saturating_sub(1), tree, reference);
-        self.reservation.owe_frees(self.frees.log_bytes());
+        self.reservation.set_frees(self.frees.log_bytes());
     }
 
     fn note_unlinked(&mut self, chain: Option<(TreeId, [u8; 16])>) {

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_refused_is_told_what_was_locked() {
+    fn refusal_names_what_was_locked() {
         let (engine, [one, _]) = engine(None);
         let refusal = |lock: &dyn Fn(&mut Transaction)| {
             let (mut holder, mut other) = (engine.begin(), engine.begin());

@@ -30,7 +30,7 @@ pub(crate) type LeafKey = (TreeId, Vec<u8>);
 
 /// Memory for leaves: 40,000 with keys of 16 bytes, 3,700 with the longest.
 const BYTES_MAX: usize = 4 << 20;
-/// What a leaf takes beside its key: two tree nodes' entries, the allocation of the key.
+/// The bytes that a leaf takes beside its key: two tree nodes' entries, the allocation of the key.
 const LEAF_BYTES: usize = 104;
 /// From the first report of a leaf to its first visit. Deletions all over a table report leaves
 /// that have one ghost each: by then such a leaf has several, for the same visit.
@@ -63,7 +63,7 @@ pub(crate) struct UpkeepQueue {
     changed: Condvar,
 }
 
-/// What to do next.
+/// The next work of upkeep.
 #[derive(Debug)]
 pub(crate) enum UpkeepWork {
     /// Visit a leaf, with the number of its visits so far.
@@ -72,7 +72,7 @@ pub(crate) enum UpkeepWork {
     Walk(TreeId, Vec<u8>),
 }
 
-/// How far a stretch of a walk came.
+/// The end of a stretch of a walk.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Stretch {
     /// The walk goes on from this key.

@@ -88,7 +88,7 @@ fn invariant_14_bad_input_is_a_clear_error_and_loses_nothing() {
 
 #[test]
 fn invariant_14_bad_input_refused_requests_leave_everything_as_it_was() {
-    // A directory of somebody else's.
+    // A directory with another program's file.
     let disk = MemoryDisk::new();
     disk.open("diary.txt", OpenMode::Create).unwrap().write_at(b"dear", 0).unwrap();
     assert!(matches!(try_open(&disk), Err(Error::NotADatabase { .. })));

@@ -69,7 +69,7 @@ fn invariant_14_log_that_ends_before_what_pages_have_seen_is_damaged() {
     let mut noticed = 0;
     for said in (1..).map_while(rot_after) {
         match said {
-            // Nothing was written in place yet: nobody can tell it from a torn tail.
+            // Nothing was written in place yet: it looks the same as a torn tail.
             Ok(value) if value == b"old" => assert_eq!(noticed, 0),
             // The checkpoint was complete: recovery does not need the group.
             Ok(value) => assert_eq!(value, b"new"),

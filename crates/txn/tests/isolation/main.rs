@@ -1,7 +1,7 @@
 //! Isolation specs: text files with sessions, named steps and permutations of them, and beside each
 //! permutation what happens.
 //!
-//! The format is told in `docs/testing.md`; the parser is `spec`, the sessions `session`, and `run`
+//! `docs/testing.md` describes the format; the parser is `spec`, the sessions `session`, and `run`
 //! puts the two together. `protocols` runs all of them under each range-lock protocol, and `serial`
 //! judges what came of it. `CLEARWAY_SPEC_WRITE=1 cargo test -p clearway-txn --test isolation`
 //! writes what happens into the files, for a reader to check with `git diff`.

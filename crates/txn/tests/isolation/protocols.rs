@@ -35,12 +35,12 @@ pub(crate) fn check(name: &str) -> HashMap<&'static str, usize> {
         for protocol in OTHERS {
             let locking = Locking { protocol, ..Locking::default() };
             let ran = run::permutation(&spec, permutation, None, &locking);
-            let told = || format!("{} {protocol:?}: {:#?}", place(permutation.line), ran.events);
-            serial::judge(&spec, &ran).unwrap_or_else(|error| panic!("{}: {error}", told()));
+            let shown = || format!("{} {protocol:?}: {:#?}", place(permutation.line), ran.events);
+            serial::judge(&spec, &ran).unwrap_or_else(|error| panic!("{}: {error}", shown()));
             match first_difference(expected, &ran.events) {
                 Difference::None => {}
                 Difference::Conflict => *added.entry(named(protocol)).or_default() += 1,
-                Difference::Other(event) => panic!("{}\nis no conflict: {event}", told()),
+                Difference::Other(event) => panic!("{}\nis no conflict: {event}", shown()),
             }
         }
     }
@@ -74,7 +74,7 @@ fn first_difference(expected: &[String], events: &[String]) -> Difference {
     }
 }
 
-/// What makes the comparison one: the protocols are not the same.
+/// The comparison is not vacuous: the protocols differ.
 #[test]
 fn protocols_add_conflicts_and_next_key_the_most() {
     let added = check("range_modes");
@@ -85,7 +85,8 @@ fn protocols_add_conflicts_and_next_key_the_most() {
     assert!(of(RangeProtocol::Lomet) > 0, "{added:?}");
 }
 
-/// How many pairs of the modes that the spec's operations want conflict under this protocol only.
+/// Counts the pairs of modes that conflict under this protocol only, of the modes that the spec's
+/// operations want.
 fn pairs_set_apart(protocol: RangeProtocol) -> usize {
     use RangeMode as M;
     let wanted = [M::SN, M::NS, M::XN, M::NX, M::SS, M::XS];

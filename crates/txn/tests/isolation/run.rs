@@ -1,6 +1,6 @@
 //! Runs a permutation: gives the steps to the sessions in turn, and notes what happens.
 //!
-//! A step that does not answer waits for a lock: the lock table counts who waits, and when it
+//! A step that does not answer waits for a lock: the lock table counts the waiters, and when it
 //! counts as many as there are steps without an answer, nothing else will happen by itself. A
 //! deadlock's victim waits for a moment before it dies, so a wait that the spec does not expect
 //! is given time; one that it expects and that ends otherwise is seen with the next step.
@@ -30,7 +30,7 @@ use crate::{
     spec::{Permutation, Spec},
 };
 
-/// How long a step may wait where the spec expects an answer.
+/// The longest time that a step may take where the spec expects an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// For how long nothing may happen before a step is said to wait.
 const CALM: Duration = Duration::from_millis(4);
@@ -39,7 +39,7 @@ const CALM: Duration = Duration::from_millis(4);
 struct Seat {
     name: String,
     orders: Sender<Vec<String>>,
-    told: Receiver<String>,
+    answers: Receiver<String>,
     /// The step that has not answered.
     step: Option<String>,
     /// Its steps that came while it waited.
@@ -66,11 +66,11 @@ impl Default for Locking {
     }
 }
 
-/// What came of a permutation.
+/// The result of a permutation.
 pub(crate) struct Ran {
     /// One line each.
     pub(crate) events: Vec<String>,
-    /// What was in the table when all had ended.
+    /// The contents of the table when all transactions had ended.
     pub(crate) contents: String,
     pub(crate) stats: LockStats,
 }
@@ -109,13 +109,13 @@ fn events(
         let mut seats: Vec<Seat> = Vec::new();
         for session in &spec.sessions {
             let (orders, received) = mpsc::channel();
-            let (answers, told) = mpsc::channel();
+            let (answer, answers) = mpsc::channel();
             let state = Session::new(engine.clone(), table.clone());
-            scope.spawn(move || state.run(&received, &answers));
+            scope.spawn(move || state.run(&received, &answer));
             seats.push(Seat {
                 name: session.name.clone(),
                 orders,
-                told,
+                answers,
                 step: None,
                 later: VecDeque::new(),
             });
@@ -194,7 +194,7 @@ fn of_engine(engine: &Engine, step: &str) -> &'static str {
     "ok"
 }
 
-/// Collects answers until everybody has answered or waits. The answer to `step` comes first.
+/// Collects answers until each session has answered or waits. The answer to `step` comes first.
 fn settle(
     engine: &Engine,
     seats: &mut [Seat],
@@ -207,7 +207,7 @@ fn settle(
     loop {
         let waiting = engine.stats().lock.waiting;
         for seat in seats.iter_mut() {
-            if let Ok(outcome) = seat.told.try_recv() {
+            if let Ok(outcome) = seat.answers.try_recv() {
                 let answered = seat.step.take().expect("it was asked");
                 answers.push((answered != step, format!("{answered} {outcome}")));
                 calm_since = Instant::now();
@@ -233,21 +233,22 @@ fn settle(
     events.extend(answers.into_iter().map(|(_, event)| event));
 }
 
-/// Ends the sessions one after the other, those that wait last: whoever ends lets others go on.
+/// Ends the sessions one after the other, those that wait last: the end of one may let another go
+/// on.
 fn finish(engine: &Engine, mut seats: Vec<Seat>) {
     while !seats.is_empty() {
         let at = seats.iter().position(|seat| seat.step.is_none());
         let seat = seats.swap_remove(at.unwrap_or(0));
         if seat.step.is_some() {
-            seat.told.recv_timeout(4 * PATIENCE).expect("a step waits for nobody");
+            seat.answers.recv_timeout(4 * PATIENCE).expect("a step waits for ever");
         }
         seat.orders.send(vec!["rollback".to_string()]).unwrap();
-        seat.told.recv().unwrap();
+        seat.answers.recv().unwrap();
         let begun = Instant::now();
         for other in seats.iter_mut().filter(|other| other.step.is_some()) {
             // It may have been waiting for the one that has ended.
             while begun.elapsed() < 4 * CALM && other.step.is_some() {
-                if other.told.recv_timeout(CALM).is_ok() {
+                if other.answers.recv_timeout(CALM).is_ok() {
                     other.step = None;
                 }
             }

@@ -1,4 +1,4 @@
-//! Whether what happened could have happened one transaction after the other.
+//! The judge of a run: checks that its transactions could have run one after the other.
 //!
 //! All locks are kept until a transaction's end, so the order of the ends is a serial order: the
 //! same transactions, run alone one after the other in that order on a new engine, must give the
@@ -23,7 +23,7 @@ struct Transaction {
 }
 
 /// The transactions of a run in the order in which they ended. Those that never ended are left out:
-/// nobody has seen anything of theirs.
+/// no other transaction has seen their changes.
 fn transactions(spec: &Spec, ran: &Ran) -> Result<Vec<Transaction>, String> {
     let mut open: HashMap<usize, Vec<(Vec<String>, String)>> = HashMap::new();
     let mut ended = Vec::new();
@@ -50,7 +50,7 @@ fn transactions(spec: &Spec, ran: &Ran) -> Result<Vec<Transaction>, String> {
 /// Judges a run.
 ///
 /// # Errors
-/// What is different when nobody else is there.
+/// The first answer, or the contents, that differ when each transaction runs alone.
 pub(crate) fn judge(spec: &Spec, ran: &Ran) -> Result<(), String> {
     let (engine, table) = run::start(spec, &run::Locking::default());
     for transaction in transactions(spec, ran)? {

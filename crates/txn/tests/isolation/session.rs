@@ -15,8 +15,8 @@ use clearway_lock::{AbsoluteMode, WaitLimit};
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Engine, Savepoint, Table, TableCursor, Transaction};
 
-/// A wait that only its own end ends: a deadlock that nobody has found. The spec fails then, and
-/// says what happened, instead of hanging.
+/// The limit of each lock wait. Only a deadlock that was not found reaches it: then the spec fails,
+/// and reports what happened, instead of hanging.
 const WAIT_MAX: Duration = Duration::from_secs(8);
 
 /// The state of a session between operations.
@@ -35,11 +35,11 @@ impl Session {
         Session { engine, table, txn, savepoints, cursor, wait: WaitLimit::For(WAIT_MAX) }
     }
 
-    /// Does what it is told and tells what came of it.
-    pub(crate) fn run(mut self, orders: &Receiver<Vec<String>>, told: &Sender<String>) {
+    /// Performs each operation of `orders`, and sends its outcome.
+    pub(crate) fn run(mut self, orders: &Receiver<Vec<String>>, outcomes: &Sender<String>) {
         for words in orders {
             let outcome = self.perform(&words);
-            if told.send(outcome).is_err() {
+            if outcomes.send(outcome).is_err() {
                 return;
             }
         }
@@ -52,9 +52,9 @@ impl Session {
             Ok(outcome) => outcome,
             Err(error @ Error::Deadlock { .. }) => {
                 self.forget();
-                told(&error)
+                named(&error)
             }
-            Err(error) => told(&error),
+            Err(error) => named(&error),
         }
     }
 
@@ -145,7 +145,7 @@ fn done(result: Result<()>) -> Result<String> {
     result.map(|()| "ok".into())
 }
 
-fn told(error: &Error) -> String {
+fn named(error: &Error) -> String {
     match error {
         Error::Deadlock { .. } => "deadlock".into(),
         Error::DuplicateKey => "duplicate".into(),

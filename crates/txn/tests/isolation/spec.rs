@@ -54,7 +54,7 @@ fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(String::from).collect()
 }
 
-/// What an indented line belongs to.
+/// The part of a spec that an indented line belongs to.
 enum Part {
     None,
     Setup,

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: small engines on memory disks, and a way to look at them.
+//! Shared parts of this crate's tests: small engines on memory disks, and a way to look at them.
 #![allow(dead_code)] // Each test program uses a part of it.
 
 use std::{
@@ -104,7 +104,7 @@ pub(crate) fn check(engine: &Arc<Engine>) {
     panic!("pages that are met twice, or not at all");
 }
 
-/// How many seeds a test tries: `CLEARWAY_SEEDS`, or as many as are quick.
+/// The seeds that a test tries: `CLEARWAY_SEEDS` of them, or as many as are quick.
 pub(crate) fn seeds(quick: u64) -> std::ops::Range<u64> {
     let wanted = std::env::var("CLEARWAY_SEEDS").ok().and_then(|text| text.parse().ok());
     0..wanted.unwrap_or(quick)

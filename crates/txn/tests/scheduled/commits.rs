@@ -13,7 +13,7 @@ fn number(value: Option<Vec<u8>>) -> u64 {
 }
 
 /// Writers count upwards and note when each value is durable; readers note what they saw and when
-/// they may say so. Nobody may say a value before it is durable, and values follow the log.
+/// they may report it. No value may be reported before it is durable, and values follow the log.
 #[test]
 fn results_wait_for_what_they_saw() {
     check("early release", 900, || {

@@ -102,7 +102,7 @@ fn dropped_table_is_there_or_gone() {
                 true
             }
         };
-        assert!(on_threads(3, run)[2], "with nobody but short transactions a drop succeeds");
+        assert!(on_threads(3, run)[2], "with short transactions only, a drop succeeds");
         assert!(engine.open_table("t").is_err());
         verify(&engine);
         engine.close().unwrap();

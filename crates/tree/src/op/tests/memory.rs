@@ -65,8 +65,8 @@ impl Memory {
         TestContext { log: self.log.clone(), reserves_left: None, unlinked: None }
     }
 
-    /// What redo makes of the log on an empty disk. Then the log is redone once more, but for the
-    /// first map page's format, so that what was done already must be recognised by page LSN.
+    /// Redoes the log on an empty disk. Then redoes it once more, but for the first map page's
+    /// format, so that redo must recognise by page LSN what it has done already.
     pub(crate) fn replayed(&self) -> Memory {
         let again = Memory::open(self.log.clone());
         let records = self.log.records.lock().unwrap().clone();
@@ -82,7 +82,7 @@ impl Memory {
 /// A transaction without locks.
 pub(crate) struct TestContext {
     log: Arc<MemoryLog>,
-    /// How many more times log space is granted.
+    /// The number of further requests for log space that are granted; `None`: all of them.
     pub(crate) reserves_left: Option<usize>,
     /// The overflow chain to which no record leads.
     pub(crate) unlinked: Option<(TreeId, [u8; 16])>,
