@@ -193,6 +193,11 @@ impl IntentLocks {
         self.waiters = waiters;
     }
 
+    /// Returns true if an owner other than `owner` waits here.
+    pub(crate) fn has_waiter_beside(&self, owner: u32) -> bool {
+        self.waiters.iter().any(|waiter| waiter.owner != owner)
+    }
+
     /// Finds the owners that a waiting owner waits for: appends waiting upgrades to `out` and
     /// returns the modes that block it when *held* by another. Returns `None` if the owner does not
     /// wait here.

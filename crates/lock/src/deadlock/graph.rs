@@ -12,7 +12,8 @@
 //!
 //! Invariants:
 //! - GRAPH-1. `find_cycle` visits each waiting owner once, even if it meets cycles that do not lead
-//!   back to its start.
+//!   back to its start. `find_own_cycle` visits no more owners than it holds locks, if no owner
+//!   waits for the searcher: it is then in no cycle, however long the chain before it is.
 //! - GRAPH-2. When `is_certain` returns true, there was a moment at which every edge of the cycle
 //!   existed, unless an owner gave up at its time limit meanwhile. It walks the path again: each
 //!   owner on it is still in the same wait, by number, as when the search met it, and each edge
@@ -31,6 +32,8 @@
 //! judge, and the checker that detects false victims.
 
 use crate::{
+    identity::LockId,
+    owner::LockOwner,
     registry::{Target, WaitState},
     table::LockTable,
 };
@@ -60,6 +63,22 @@ pub(crate) struct Graph {
 }
 
 impl LockTable {
+    /// Returns false if no other owner waits for a lock that `owner` holds or converts.
+    fn is_awaited(&self, owner: &LockOwner) -> bool {
+        let has_waiter = |id: &LockId| {
+            let entries = self.bucket(*id).entries.lock();
+            entries.waiting() > 0
+                && entries.of(*id).any(|entry| entry.is_waiting() && entry.owner != owner.slot)
+        };
+        // Intent locks of a store of the table's parts are not known here.
+        self.shared.store.is_some()
+            || owner.held.iter().any(has_waiter)
+            || owner
+                .intents
+                .iter()
+                .any(|held| self.resource(held.entry).locks.lock().has_waiter_beside(owner.slot))
+    }
+
     /// Appends to `out` the owners that a waiting owner waits for; returns false if it does not
     /// wait for `target`.
     fn blockers(&self, slot: u32, target: Target, out: &mut Vec<u32>) -> bool {
@@ -87,9 +106,31 @@ impl Graph {
     /// Returns true if `me` waits for itself; if so, `path` is the cycle. Cycles through owners
     /// that are marked as victims are ignored, since these owners break them (GRAPH-4).
     pub(super) fn find_cycle(&mut self, table: &LockTable, me: u32) -> bool {
+        self.find(table, me, usize::MAX, || true)
+    }
+
+    /// As [`find_cycle`](Graph::find_cycle), for an owner that searches for itself. Once it has
+    /// visited as many owners as it holds locks, it asks whether any owner waits for one of these,
+    /// which costs a latch for each.
+    pub(super) fn find_own_cycle(&mut self, table: &LockTable, me: &LockOwner) -> bool {
+        let visits = me.held.len() + me.intents.len();
+        self.find(table, me.slot, visits, || table.is_awaited(me))
+    }
+
+    /// Searches for a cycle. After `visits` owners it goes on only if `is_awaited` returns true.
+    fn find(
+        &mut self,
+        table: &LockTable,
+        me: u32,
+        visits: usize,
+        is_awaited: impl Fn() -> bool,
+    ) -> bool {
         self.begin(me);
         let mut at = 0;
         while at < self.nodes.len() {
+            if at == visits && !is_awaited() {
+                return false;
+            }
             self.expand(table, at);
             for next in 0..self.blockers.len() {
                 let blocker = self.blockers[next];

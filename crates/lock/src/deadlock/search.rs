@@ -7,7 +7,8 @@
 //! - SEARCH-3. **One victim.** Each cycle has one victim: a finder confirms, and withdraws or marks
 //!   another victim, under the `confirmation` mutex. Other finders of the same cycle search again
 //!   and find it broken, or its victim marked.
-//! - SEARCH-4. **Bounded.** A search visits each waiting owner once (GRAPH-1).
+//! - SEARCH-4. **Bounded.** A search visits each waiting owner once, and no more owners than it
+//!   holds locks, if no owner waits for the searcher (GRAPH-1).
 //!
 //! # Why no cycle is missed (SEARCH-1)
 //! An owner queues its request, publishes its wait by a `SeqCst` store within the same latch hold,
@@ -31,7 +32,11 @@
 //!
 //! At that moment no request is behind `w` in the queue it has just joined, so an owner that waits
 //! for `w` waits for what it *holds* or converts. Therefore an owner that holds nothing need not
-//! search (DEADLOCK-2), and edges need to name holders only.
+//! search (DEADLOCK-2), and edges need to name holders only. For the same reason a search may end
+//! if no request waits in the queue of any lock that the searcher holds: every edge of a cycle that
+//! `w` has to find exists while it searches, the one that leads to `w` included, whose request then
+//! stands in one of these queues. Without this, the n-th session of a chain, in which each waits
+//! for the one before it, would visit n owners.
 //!
 //! # Withdrawals (SEARCH-1)
 //! A task that is dropped withdraws its request (`LockTable::cancel`) while others search, and so
@@ -102,7 +107,7 @@ pub(crate) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> b
     let counters = &table.slot(owner).counters;
     counters.searches.add(1);
     let mut graph = std::mem::take(&mut owner.graph);
-    let suspects = table.slot(owner).is_marked_victim() || graph.find_cycle(table, owner.slot);
+    let suspects = table.slot(owner).is_marked_victim() || graph.find_own_cycle(table, owner);
     let finding = if suspects { confirm(table, &mut graph, owner) } else { Finding::Lives };
     for slot in graph.marked.drain(..) {
         // DEADLOCK-4: the mark is set. No latch is held, since a waker runs arbitrary code.
@@ -122,7 +127,7 @@ fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Findi
     let is_marked = table.slot(owner).is_marked_victim();
     // The cycle that was found may be gone, and another one may exist. Each repetition means that
     // an owner moved between a search and its confirmation, or was marked (GRAPH-4).
-    while graph.find_cycle(table, owner.slot) {
+    while graph.find_own_cycle(table, owner) {
         if !graph.is_certain(table, owner.slot) {
             table.slot(owner).counters.false_alarms.add(1);
             continue;

@@ -1,14 +1,15 @@
 //! Finders of the same cycle, step by step.
 
 use std::{
-    task::{Context, Waker},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
+use clearway_base::Result;
 use clearway_sync::thread;
 
 use super::*;
-use crate::{LockId, LockOptions, Outcome, RangeMode};
+use crate::{IntentMode, LockId, LockOptions, Outcome, RangeMode, ResourceId};
 
 const KEYS: [LockId; 3] = [LockId(11), LockId(22), LockId(33)];
 
@@ -31,6 +32,8 @@ fn search_that_meets_a_foreign_cycle_ends_and_survives() {
     let mut cx = Context::from_waker(Waker::noop());
     assert!(table.poll_acquire(me, KEYS[0], RangeMode::XN, &mut cx).is_pending());
     assert_eq!((table.stats().searches, table.stats().deadlocks), (1, 0));
+    assert_eq!(me.graph.met(), 2, "no owner waits for it");
+    assert!(!me.graph.find_cycle(&table, me.slot));
     assert_eq!(me.graph.met(), 3, "each owner is visited once (SEARCH-4)");
     assert!(dies(&table, &mut owners[0], false));
 }
@@ -90,4 +93,53 @@ fn finder_that_was_granted_in_the_meantime_lives() {
     assert!(!dies(&table, a, false));
     let mut cx = Context::from_waker(Waker::noop());
     assert!(table.poll_acquire(a, KEYS[1], RangeMode::XN, &mut cx).is_ready());
+}
+
+/// The locks of a chain: owner n holds lock n.
+#[derive(Clone, Copy)]
+enum ChainOf {
+    Keys,
+    /// The owners hold the keys to read, and wait to convert a key of the next one.
+    Conversions,
+    Tables,
+}
+
+fn poll(table: &LockTable, owner: &mut LockOwner, of: ChainOf, n: usize) -> Poll<Result<()>> {
+    let cx = &mut Context::from_waker(Waker::noop());
+    let key = LockId(1_000 + n as u64);
+    match of {
+        ChainOf::Keys | ChainOf::Conversions => table.poll_acquire(owner, key, RangeMode::XN, cx),
+        ChainOf::Tables => {
+            let resource = ResourceId(1_000 + n as u32);
+            table.poll_acquire_intent(owner, resource, IntentMode::X, cx)
+        }
+    }
+}
+
+/// Only the search of an owner that others wait for walks a whole chain.
+#[test]
+fn search_walks_a_chain_only_for_an_owner_that_others_wait_for() {
+    const COUNT: usize = 200;
+    for of in [ChainOf::Keys, ChainOf::Conversions, ChainOf::Tables] {
+        let table = LockTable::new(LockOptions { intents: 512, ..LockOptions::default() });
+        let mut owners: Vec<_> = (0..COUNT).map(|_| table.owner()).collect();
+        for (n, owner) in owners.iter_mut().enumerate() {
+            if matches!(of, ChainOf::Conversions) {
+                // Lock n is shared with the owner behind it, which is to convert it.
+                for key in [n, (n + COUNT - 1) % COUNT].map(|key| LockId(1_000 + key as u64)) {
+                    assert_eq!(table.try_acquire(owner, key, RangeMode::SN), Outcome::Granted);
+                }
+            } else {
+                assert!(poll(&table, owner, of, n).is_ready());
+            }
+        }
+        for (n, owner) in owners.iter_mut().enumerate().skip(1) {
+            assert!(poll(&table, owner, of, n - 1).is_pending());
+            let visited = owner.graph.met();
+            assert!(visited <= 4, "owner {n} has visited {visited}");
+        }
+        let _ = poll(&table, &mut owners[0], of, COUNT - 1);
+        let stats = table.stats();
+        assert_eq!(stats.deadlocks + stats.victims_marked, 1, "the cycle leads through all");
+    }
 }
