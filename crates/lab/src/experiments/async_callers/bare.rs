@@ -56,6 +56,8 @@ struct Shared<'a> {
     log: Mutex<Log>,
     flushed: Condvar,
     commits: AtomicU64,
+    /// The sum of the times that page reads took.
+    reading_ns: AtomicU64,
     stops: AtomicBool,
 }
 
@@ -88,6 +90,7 @@ pub(super) fn run(directory: &Path, work: &Work, time: Duration) -> Outcome<Samp
         log: Mutex::default(),
         flushed: Condvar::new(),
         commits: AtomicU64::new(0),
+        reading_ns: AtomicU64::new(0),
         stops: AtomicBool::new(false),
     };
     let started = Instant::now();
@@ -109,8 +112,14 @@ pub(super) fn run(directory: &Path, work: &Work, time: Duration) -> Outcome<Samp
         })
     });
     result?;
+    let seconds = started.elapsed().as_secs_f64();
     let commits = shared.commits.load(Ordering::Relaxed);
-    Ok(vec![("tps", commits as f64 / started.elapsed().as_secs_f64())])
+    let reading = Duration::from_nanos(shared.reading_ns.load(Ordering::Relaxed));
+    Ok(vec![
+        ("tps", commits as f64 / seconds),
+        ("reads/tx", work.reads),
+        ("in flight", reading.as_secs_f64() / seconds),
+    ])
 }
 
 /// Writes a file once, so that no write of the run allocates.
@@ -140,8 +149,10 @@ fn transactions(shared: &Shared<'_>, number: u64) -> io::Result<()> {
         due += shared.work.reads;
         while due >= 1.0 {
             due -= 1.0;
-            let at = shared.random_page(&mut random);
+            let (at, began) = (shared.random_page(&mut random), Instant::now());
             shared.data.read_exact_at(&mut page.0, at)?;
+            let took = began.elapsed().as_nanos() as u64;
+            shared.reading_ns.fetch_add(took, Ordering::Relaxed);
         }
         let mut log = shared.log.lock().unwrap_or_else(PoisonError::into_inner);
         log.end += shared.work.log_bytes as u64;
