@@ -17,7 +17,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::Poll,
 };
 
 use clearway_base::{Error, Result};
@@ -81,21 +81,26 @@ async fn guarded<T, F>(closure: Closure, call: impl FnOnce() -> F) -> Result<Res
 where
     F: Future<Output = Result<T>>,
 {
-    let future = match catch_unwind(AssertUnwindSafe(|| {
+    let mut panic = None;
+    let called = catch_unwind(AssertUnwindSafe(|| {
         let _running = closure.run();
         call()
-    })) {
-        Ok(future) => future,
-        Err(panic) => return Err(panicked(&*panic)),
-    };
-    let mut future = pin!(future);
-    let mut poll = |cx: &mut Context<'_>| {
-        let _running = closure.run();
-        future.as_mut().poll(cx)
-    };
-    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| poll(cx))) {
-        Ok(polled) => polled.map(Ok),
-        Err(panic) => Poll::Ready(Err(panicked(&*panic))),
+    }));
+    // An `Option`, so that the future is moved once only, into its pinned place.
+    let mut future = pin!(called.map_err(|payload| panic = Some(panicked(&*payload))).ok());
+    if let Some(panic) = panic {
+        return Err(panic);
+    }
+    poll_fn(|cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| {
+            let _running = closure.run();
+            future.as_mut().as_pin_mut().map(|future| future.poll(cx))
+        }));
+        match polled {
+            Ok(Some(polled)) => polled.map(Ok),
+            Ok(None) => unreachable!("the call has returned"),
+            Err(payload) => Poll::Ready(Err(panicked(&*payload))),
+        }
     })
     .await
 }

@@ -75,12 +75,17 @@ impl Transaction {
 
     /// Passes `result` on. If it is [`Error::Deadlock`], which has ended the transaction, records
     /// it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn note<T>(&mut self, result: Result<T>) -> Result<T> {
         if let Err(error @ Error::Deadlock { .. }) = &result {
-            self.trouble = Some(Box::new(Trouble::Deadlock(error.clone())));
+            self.note_deadlock(error);
         }
         result
+    }
+
+    #[cold]
+    fn note_deadlock(&mut self, error: &Error) {
+        self.trouble = Some(Box::new(Trouble::Deadlock(error.clone())));
     }
 
     /// Records an error that the iterator of a scan yields.

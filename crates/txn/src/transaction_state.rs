@@ -303,18 +303,30 @@ impl TransactionState {
         if self.core.is_closed() {
             return Err(Error::Closed);
         }
-        let at = self.tables.iter().position(|used| used.tree == table.id());
-        match at {
-            Some(at) if self.is_entered(at, table, mode) => Ok(at),
-            _ => self.enter_first(table, mode, at),
+        match self.entered(table, mode) {
+            Ok(at) => Ok(at),
+            Err(at) => self.enter_first(table, mode, at),
         }
     }
 
-    /// Returns true if the transaction holds `mode` on `table`, whose id is at `at` in `tables`.
+    /// Returns the table's index in `tables` if the transaction holds `mode` on the table, and else
+    /// the error with the index of the table's place, if it has one.
     #[inline]
-    fn is_entered(&self, at: usize, table: &Table, mode: IntentMode) -> bool {
-        table.belongs_to(self.opening)
-            && self.tables[at].intent.is_some_and(|held| held.covers(mode))
+    fn entered(
+        &self,
+        table: &Table,
+        mode: IntentMode,
+    ) -> std::result::Result<usize, Option<usize>> {
+        let at = self.tables.iter().position(|used| used.tree == table.id());
+        match at {
+            Some(at)
+                if table.belongs_to(self.opening)
+                    && self.tables[at].intent.is_some_and(|held| held.covers(mode)) =>
+            {
+                Ok(at)
+            }
+            _ => Err(at),
+        }
     }
 
     /// Takes the intent lock `mode` on a table on which the transaction does not hold it yet. `at`

@@ -115,13 +115,14 @@ impl TransactionState {
         mode: IntentMode,
         operation: &mut impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
     ) -> FirstStep<T> {
-        let at = {
-            let _inside = step::Inside::begin();
-            match self.enter_at_once(table, mode) {
-                Ok(at) => at,
-                Err(Denied::Lacking(_)) => return FirstStep::Waits(None),
-                Err(Denied::Failed(error)) => return FirstStep::Failed(error),
-            }
+        let entered = match self.entered(table, mode) {
+            Ok(at) if !self.core.is_closed() => Ok(at),
+            _ => self.enter_at_once(table, mode),
+        };
+        let at = match entered {
+            Ok(at) => at,
+            Err(Denied::Lacking(_)) => return FirstStep::Waits(None),
+            Err(Denied::Failed(error)) => return FirstStep::Failed(error),
         };
         let mut running = RunningOperation::begin(self, at);
         match table.tree().step(operation, running.state, &mut running.hint) {
@@ -157,26 +158,25 @@ impl TransactionState {
     }
 
     /// As [`enter`](TransactionState::enter), but returns the lock that was denied.
-    #[inline]
+    #[inline(never)]
     fn enter_at_once(
         &mut self,
         table: &Table,
         mode: IntentMode,
     ) -> std::result::Result<usize, Denied> {
+        let _inside = step::Inside::begin();
         if self.core.is_closed() {
             return Err(Error::Closed.into());
         }
-        let at = self.tables.iter().position(|used| used.tree == table.id());
-        match at {
-            Some(at) if self.is_entered(at, table, mode) => Ok(at),
-            _ => self.enter_with(table, mode, at, |_, lacking| Err(Denied::Lacking(lacking))),
+        match self.entered(table, mode) {
+            Ok(at) => Ok(at),
+            Err(at) => self.enter_with(table, mode, at, |_, lacking| Err(Denied::Lacking(lacking))),
         }
     }
 
     /// Enters a table, if that needs no wait. Returns false also after an error, which the next
     /// call of `enter_as_task` returns.
     pub(crate) fn enters_at_once(&mut self, table: &Table, mode: IntentMode) -> bool {
-        let _inside = step::Inside::begin();
         self.enter_at_once(table, mode).is_ok()
     }
 
