@@ -86,7 +86,12 @@ impl OperationPins {
     pub fn take(&mut self, page: PageId, limit: Duration) -> Result<()> {
         self.admit();
         if self.pool.is_loading(page) {
-            return self.take_loading(page, limit);
+            let taken = self.take_loading(page, limit);
+            if matches!(taken, Ok(()) | Err(Error::ReadTimeout { .. } | Error::Closed)) {
+                return taken;
+            }
+            // The read was begun ahead of any operation, or for another one: it may have failed for
+            // reasons of its own.
         }
         self.cancel_wait();
         self.begin_take(page)?;

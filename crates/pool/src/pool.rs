@@ -379,7 +379,7 @@ impl Pool {
     }
 
     /// Returns true if a page is being read in.
-    pub(crate) fn is_loading(&self, page: PageId) -> bool {
+    pub fn is_loading(&self, page: PageId) -> bool {
         let frame = self.space.get(page).map(|(frame, _)| frame);
         frame.is_some_and(|frame| frame.latch.residency() == Residency::Loading)
     }

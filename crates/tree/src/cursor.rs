@@ -221,7 +221,15 @@ impl Cursor {
         ctx: &mut C,
         waited: &mut LockWaitState,
     ) -> Step<bool> {
-        self.step(tree, ctx, waited).map_err(|incomplete| self.read_ahead(tree, incomplete))
+        match self.step(tree, ctx, waited) {
+            Ok(found) => {
+                if self.read_ahead.is_triggered_by(self.hint.page) {
+                    self.read_next_window(tree);
+                }
+                Ok(found)
+            }
+            Err(incomplete) => Err(self.read_ahead(tree, incomplete)),
+        }
     }
 
     /// Goes to the next record. Returns false at the end of the range.

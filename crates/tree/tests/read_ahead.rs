@@ -9,6 +9,7 @@ use std::{
     ops::Bound,
     sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     thread,
+    time::Duration,
 };
 
 use clearway_base::{Error, Result};
@@ -17,7 +18,7 @@ use clearway_testkit::{
     Random,
     disk::{Faults, FaultyDisk, HeldReads, HeldReadsDisk, Lasting, Operation},
 };
-use clearway_tree::{Direction, Tree};
+use clearway_tree::{Direction, ReadIntent, Tree};
 use double::{Database, Range, Records, Txn};
 
 const NODE_BYTES: usize = 8192;
@@ -88,11 +89,40 @@ fn leaves_beyond_the_range_are_not_read() {
 fn one_record_takes_one_leaf() {
     let (db, tree, _) = cold();
     let range = (Bound::Included(key(5_000)), Bound::Unbounded);
-    let mut cursor =
-        tree.cursor(range.0, range.1, Direction::Ascending, clearway_tree::ReadIntent::Read);
+    let mut cursor = tree.cursor(range.0, range.1, Direction::Ascending, ReadIntent::Read);
     let (found, _) = cursor.next(&tree, &mut db.begin()).unwrap().unwrap();
     assert_eq!(found, key(5_000));
     assert_eq!(db.pool.stats().reads, 2, "the root and the leaf");
+}
+
+/// A cursor that goes through many leaves has the next ones read while it goes through those that
+/// are there: the disk reads while the cursor returns records.
+#[test]
+fn leaves_are_read_while_the_cursor_returns_records() {
+    for direction in [Direction::Ascending, Direction::Descending] {
+        let reads = HeldReads::new(5);
+        let (db, tree, _) = cold_through(|disk| Box::new(HeldReadsDisk::new(disk, reads.clone())));
+        let done = AtomicBool::new(false);
+        let (mut records, mut beside_reads) = (0, 0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(SeqCst) {
+                    thread::sleep(Duration::from_micros(200));
+                    reads.complete_one();
+                }
+            });
+            let (lower, upper) = all();
+            let mut cursor = tree.cursor(lower, upper, direction, ReadIntent::Read);
+            let mut txn = db.begin();
+            while cursor.next(&tree, &mut txn).unwrap().is_some() {
+                records += 1;
+                beside_reads += u32::from(reads.count() > 0);
+            }
+            done.store(true, SeqCst);
+        });
+        assert_eq!(records, KEYS);
+        assert!(beside_reads > KEYS / 10, "{direction:?}: {beside_reads} of {KEYS}");
+    }
 }
 
 /// Some reads of the queue fail, or all: the pages stay absent, and the cursor reads them itself
