@@ -27,6 +27,7 @@
 mod bounds;
 mod chain;
 mod level;
+mod read_ahead;
 
 pub use bounds::Load;
 

@@ -125,6 +125,19 @@ fn leaves_are_read_while_the_cursor_returns_records() {
     }
 }
 
+/// A check of the whole tree reads each node once, and most of them ahead, many together.
+#[test]
+fn verify_reads_nodes_ahead() {
+    let (db, tree, leaves) = cold();
+    let report = tree.verify().unwrap();
+    assert_eq!((report.levels[0].pages, report.records), (leaves, u64::from(KEYS)));
+    let stats = db.pool.stats();
+    // The space map has a page, too.
+    assert_eq!(stats.reads, leaves + 2, "each is read once");
+    assert!(stats.queued_reads >= leaves / 64, "{stats:?}, {leaves} leaves");
+    assert!(stats.queued_reads * 4 < leaves, "{stats:?}, {leaves} leaves");
+}
+
 /// Some reads of the queue fail, or all: the pages stay absent, and the cursor reads them itself
 /// when it comes to them.
 #[test]

@@ -106,14 +106,10 @@ impl Cursor {
     /// Returns the leaves below `parent` from one on, as many as the window has and the range
     /// includes; none if the parent is not in memory or does not lead to that leaf.
     fn leaves_from(&mut self, tree: &Tree, parent: PageId, leaf: PageId) -> Vec<PageId> {
-        let Ok(parent) = tree.pool.shared_if_resident(parent) else { return Vec::new() };
-        let node = Node::new(&*parent);
-        if !tree.is_node_at(&parent, 1) {
-            return Vec::new();
-        }
-        let Some(first) = (0..node.count()).find(|slot| node.child(*slot) == leaf) else {
+        let Some((parent, first)) = tree.resident_branch_to(parent, leaf, 1) else {
             return Vec::new();
         };
+        let node = Node::new(&*parent);
         let most = self.read_ahead.count.min(tree.pool.read_ahead_max());
         let mut leaves = vec![leaf];
         let mut key = std::mem::take(&mut self.probe);

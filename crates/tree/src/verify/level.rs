@@ -11,6 +11,7 @@ use clearway_pool::SharedPage;
 use clearway_sync::Backoff;
 
 use super::chain::Value;
+use super::read_ahead::LevelWindow;
 use super::{LevelReport, TreeReport};
 use crate::Tree;
 use crate::descend::Located;
@@ -27,10 +28,11 @@ impl Tree {
     pub(super) fn verify_level(&self, level: u8, report: &mut TreeReport) -> Result<()> {
         let mut key = Vec::new();
         let mut values = Vec::new();
+        let mut window = LevelWindow::default();
         report.chain = 0;
         loop {
             values.clear();
-            let goes_on = self.verify_node_of(&mut key, level, report, &mut values)?;
+            let goes_on = self.verify_node_of(&mut key, level, &mut window, report, &mut values)?;
             for value in &values {
                 self.verify_value(value, report)?;
             }
@@ -46,16 +48,18 @@ impl Tree {
         &self,
         key: &mut Vec<u8>,
         level: u8,
+        window: &mut LevelWindow,
         report: &mut TreeReport,
         values: &mut Vec<Value>,
     ) -> Result<bool> {
         let backoff = Backoff::new();
         for _ in 0..LOOKS_MAX {
             let mut resume = None;
-            if let Some(at) = drive_reads(&self.pool, || self.locate(key, level, &mut resume))?
-                && let Some(page) = self.latch_pair(at, key, level)?
-            {
-                return self.verify_node(&page, at, key, report, values);
+            if let Some(at) = drive_reads(&self.pool, || self.locate(key, level, &mut resume))? {
+                self.read_level_ahead(at, level, window);
+                if let Some(page) = self.latch_pair(at, key, level)? {
+                    return self.verify_node(&page, at, key, report, values);
+                }
             }
             backoff.snooze();
         }
