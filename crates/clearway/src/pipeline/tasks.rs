@@ -5,13 +5,13 @@
 //! ```
 //!
 //! Invariants:
-//! - TASKS-1. A task stays with the agent that began it, so its future need not be able to move
+//! - AGENT-1. A task stays with the agent that began it, so its future need not be able to move
 //!   between threads. Only the closure moves.
-//! - TASKS-2. No lost wake-up: a waker adds its task to `ready` and then unparks the agent, which
+//! - AGENT-2. No lost wake-up: a waker adds its task to `ready` and then unparks the agent, which
 //!   checks `ready` before it parks; a thread that was unparked before it parks does not park.
-//! - TASKS-3. A task is in `ready` once at most: it is added when its waker sets `is_ready`, which
+//! - AGENT-3. A task is in `ready` once at most: it is added when its waker sets `is_ready`, which
 //!   the agent clears before it polls.
-//! - TASKS-4. A slot and its waker are used again after their task has ended. A late wake-up of the
+//! - AGENT-4. A slot and its waker are used again after their task has ended. A late wake-up of the
 //!   old task then causes one poll of the new one, which is harmless.
 
 use std::{
@@ -42,7 +42,7 @@ pub(super) struct Tasks<R> {
     max: usize,
 }
 
-/// A place for a task, whose waker serves one task after the other (TASKS-4).
+/// A place for a task, whose waker serves one task after the other (AGENT-4).
 struct TaskSlot<R> {
     running: Option<RunningTask<R>>,
     waker: Waker,
@@ -84,7 +84,7 @@ impl Wake for TaskWake {
 
     fn wake_by_ref(self: &Arc<Self>) {
         // AcqRel: pairs with the agent's swap, so that a poll sees what was done before the wake-up
-        // that it takes the place of (TASKS-3).
+        // that it takes the place of (AGENT-3).
         if !self.is_ready.swap(true, Ordering::AcqRel) {
             self.ready.numbers.lock().push_back(self.number);
             wake(self.ready.agent.clone());
@@ -126,7 +126,7 @@ impl<R> Tasks<R> {
     ) -> Polled<R> {
         let number = self.free.pop().unwrap_or_else(|| self.add_slot());
         self.slots[number].running = Some(RunningTask { name, future });
-        // A late wake-up of an earlier task is left in `ready` (TASKS-3, TASKS-4).
+        // A late wake-up of an earlier task is left in `ready` (AGENT-3, AGENT-4).
         self.poll(number, clock).expect("it has just begun")
     }
 
@@ -210,7 +210,7 @@ mod tests {
             assert_eq!(*polls.borrow(), expected);
         }
         assert!(tasks.is_empty() && !tasks.is_ready());
-        // TASKS-4.
+        // AGENT-4.
         begin(&mut tasks, Box::pin(std::future::pending()));
         begin(&mut tasks, Box::pin(std::future::pending()));
         assert!(tasks.is_full());

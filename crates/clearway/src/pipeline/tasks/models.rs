@@ -2,8 +2,8 @@
 //!
 //! Deliberate errors, and the model that was seen to fail for each:
 //!
-//! - `woken_task_is_polled`: the agent is unparked before the task is in `ready` (TASKS-2);
-//!   `is_ready` cleared after the poll (TASKS-3).
+//! - `woken_task_is_polled`: the agent is unparked before the task is in `ready` (AGENT-2);
+//!   `is_ready` cleared after the poll (AGENT-3).
 
 use std::{future::poll_fn, task::Poll};
 
@@ -67,7 +67,7 @@ fn woken_task_is_polled() {
     });
 }
 
-/// The number of the first task is used again while its waker may still be called (TASKS-4).
+/// The number of the first task is used again while its waker may still be called (AGENT-4).
 #[test]
 fn late_waker_of_an_ended_task_loses_no_wake_up() {
     check(2, || {
