@@ -249,7 +249,7 @@ fn foster_children_of_dropped_insertions_are_adopted() {
     let mut task = engine.begin_task(Kind::NONE);
     let mut dropped = 0;
     for n in (300..400).rev() {
-        // The branches of the table are evicted, and not the leaf, which the task finds by its hint.
+        // The branches are evicted, and not the leaf, which the task finds by its hint.
         let mut reader = engine.begin();
         for other_row in 0..800 {
             assert!(reader.get(&other, &key(other_row)).unwrap().is_some());

@@ -11,9 +11,9 @@ use crate::{before_blocking, step::assert_may_block};
 
 /// The end of a wait that has a time limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WaitTimeoutResult(bool);
+pub struct TimedWaitEnd(bool);
 
-impl WaitTimeoutResult {
+impl TimedWaitEnd {
     /// Returns true if the wait has ended because of its limit.
     pub fn timed_out(self) -> bool {
         self.0
@@ -50,9 +50,9 @@ impl CheckedCondvar {
         &self,
         guard: &mut MutexGuard<'_, T>,
         time: Duration,
-    ) -> WaitTimeoutResult {
+    ) -> TimedWaitEnd {
         assert_may_block("a wait for a condition");
-        WaitTimeoutResult(!is_served(guard) && self.0.wait_for(guard, time).timed_out())
+        TimedWaitEnd(!is_served(guard) && self.0.wait_for(guard, time).timed_out())
     }
 
     /// Waits as [`wait`](CheckedCondvar::wait) does, but at most until `time`.
@@ -61,9 +61,9 @@ impl CheckedCondvar {
         &self,
         guard: &mut MutexGuard<'_, T>,
         time: Instant,
-    ) -> WaitTimeoutResult {
+    ) -> TimedWaitEnd {
         assert_may_block("a wait for a condition");
-        WaitTimeoutResult(!is_served(guard) && self.0.wait_until(guard, time).timed_out())
+        TimedWaitEnd(!is_served(guard) && self.0.wait_until(guard, time).timed_out())
     }
 
     /// Wakes one waiting thread. Returns true if there was one.
