@@ -11,7 +11,8 @@
 //!
 //! Half of the threads run one transaction after the other. The other half keep several
 //! transactions in progress and leave the waiting to a separate thread. A third of the transactions
-//! are tasks, of which operations, commits or all are dropped now and then (`task`). A quarter of
+//! are tasks, polled by their thread or by agents of a pipeline, of which operations, commits or
+//! all are dropped now and then (`task`). A quarter of
 //! the transactions only read; some roll back to savepoints, some abort at the end; few keys are in
 //! use at a time. Keys follow a pattern of the test kit, and many transactions also write keys of
 //! another pattern (`patterned`).
@@ -20,6 +21,7 @@ mod agents;
 mod patterned;
 mod perform;
 mod plan;
+mod requests;
 mod store;
 mod task;
 

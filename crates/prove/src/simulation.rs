@@ -5,15 +5,17 @@
 //! often is rolled back. So the seed determines the whole run, and a failing seed fails again.
 //!
 //! With odd seeds most transactions are tasks: each operation is a future (`client`). Several of
-//! them wait for locks at the same time; the seed chooses which one is polled, when one is dropped
-//! before it has ended, and which whole transactions are dropped. A dropped operation must have had
-//! no effect, and while transactions run one of them must be runnable: a lost wake-up, or a
-//! deadlock that is not found, is a violation of ORACLE-8.
+//! them wait for locks and pages at the same time; the seed chooses which one is polled, which page
+//! read completes or fails (`late_reads`), when an operation is dropped before it has ended, and
+//! which whole transactions are dropped. A dropped operation must have had no effect, and while
+//! transactions run one of them must be runnable once the reads have completed: a lost wake-up, or
+//! a deadlock that is not found, is a violation of ORACLE-8.
 //!
 //! ```text
 //!   plan ─► world ── step ─► begin, operate, commit, roll back     session, footprint
 //!                     │      flush, checkpoint, maintain, tables   world
 //!                     │      fail, fill                            faults
+//!                     │      complete or fail page reads           late_reads
 //!                     │      crash, kill, close ─► recover, judge  crash
 //!                     └────► at the end: quiesce
 //! ```
@@ -25,6 +27,7 @@ mod expected;
 mod faults;
 mod footprint;
 mod lane;
+mod late_reads;
 mod plan;
 mod quiesce;
 mod session;

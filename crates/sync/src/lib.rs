@@ -11,6 +11,7 @@
 //! to run the models). This crate has short, physical *latches*; transactional *locks* are in the
 //! `lock` crate.
 
+mod before_blocking;
 mod counter;
 mod invariant;
 #[cfg(any(loom, shuttle))]
@@ -33,6 +34,7 @@ pub use real::{
     Backoff, Condvar, Mutex, MutexGuard, RwLock, atomic, parking, spin_loop, thread, thread_number,
 };
 
+pub use before_blocking::{BeforeBlocking, set_before_blocking};
 pub use counter::{Counter, Sharded};
 pub use crossbeam_utils::CachePadded;
 pub use invariant::{Broken, Stop, broken, invariant, stop_if_broken};

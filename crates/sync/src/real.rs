@@ -40,8 +40,10 @@ pub mod thread {
 pub mod parking {
     pub use parking_lot_core::{
         DEFAULT_PARK_TOKEN, DEFAULT_UNPARK_TOKEN, FilterOp, ParkResult, ParkToken, UnparkToken,
-        park, unpark_all, unpark_filter, unpark_one,
+        unpark_all, unpark_filter, unpark_one,
     };
+
+    pub use super::blocking::park_at as park;
 }
 
 pub use blocking::CheckedCondvar as Condvar;

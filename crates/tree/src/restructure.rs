@@ -110,6 +110,22 @@ impl RoomMaker {
         hint: &mut LeafHint,
         key: &[u8],
     ) -> Step<()> {
+        let made = self.advance(tree, ctx, hint, key);
+        if made.is_err() && self.split_lsn.is_some() {
+            // The operation may fail, or be dropped before what it needs is there: then the
+            // adoptions are upkeep's.
+            ctx.defer_maintenance(tree.id, key);
+        }
+        made
+    }
+
+    fn advance<C: Environment>(
+        &mut self,
+        tree: &Tree,
+        ctx: &mut C,
+        hint: &mut LeafHint,
+        key: &[u8],
+    ) -> Step<()> {
         let Some(adopter) = &mut self.adopter else {
             self.make_room(tree, ctx, hint, key)?;
             if self.split_lsn.is_none() {
@@ -120,7 +136,7 @@ impl RoomMaker {
             // descents may be rare, and chains would grow faster than they are shortened by the
             // writers whose descents meet them.
             self.adopter = Some(PathAdopter::new(key, Latching::Wait));
-            return self.step(tree, ctx, hint, key);
+            return self.advance(tree, ctx, hint, key);
         };
         match adopter.step(tree, ctx, key).map_err(Incomplete::need) {
             Ok(true) => {}

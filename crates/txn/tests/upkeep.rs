@@ -3,13 +3,18 @@
 mod rig;
 
 use std::{
+    future::Future,
+    pin::pin,
     sync::Arc,
+    task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
 use clearway_disk::MemoryDisk;
 use clearway_lock::AbsoluteMode;
-use clearway_txn::{Engine, EngineOptions, Table, VerifyReport};
+use clearway_testkit::disk::{HeldReads, HeldReadsDisk};
+use clearway_tree::ReadIntent;
+use clearway_txn::{Engine, EngineOptions, Kind, Table, VerifyReport};
 
 use rig::{commit, contents, open, open_with, options, put, start};
 
@@ -212,4 +217,60 @@ fn merge_and_split(deleted: u32, place: u32) {
     maintain(&engine);
     assert_eq!(engine.stats().upkeep_leaves, 0);
     assert_eq!(ghosts(&engine.verify().unwrap()), 0, "{deleted} rows kept, a ghost behind {place}");
+}
+
+/// Polls a future, completing the reads that it waits for, until it has waited more than `waits`
+/// times. Returns true if it has ended.
+fn ends_after(waits: usize, reads: &HeldReads, future: impl Future<Output = ()>) -> bool {
+    let mut future = pin!(future);
+    for _ in 0..=waits {
+        if let Poll::Ready(()) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return true;
+        }
+        reads.complete_all();
+    }
+    false
+}
+
+/// Insertions split their leaf, and are dropped while they wait for the branch that is to adopt the
+/// new one. The next insertion finds the leaf by the hint, and has room in it.
+#[test]
+fn foster_children_of_dropped_insertions_are_adopted() {
+    let mut options = options();
+    options.pool.cache_bytes = 64 * 8192;
+    let reads = HeldReads::new(1);
+    let engine = open_with(HeldReadsDisk::new(MemoryDisk::new(), reads.clone()), options);
+    let (table, other) = (engine.create_table("t").unwrap(), engine.create_table("other").unwrap());
+    for (table, rows) in [(&table, 0..200), (&table, 400..600), (&other, 0..800)] {
+        let mut writer = engine.begin();
+        rows.for_each(|n| writer.insert(table, &key(n), &[7; 100]).unwrap());
+        commit(&engine, writer);
+    }
+    let mut task = engine.begin_task(Kind::NONE);
+    let mut dropped = 0;
+    for n in (300..400).rev() {
+        // The branches are evicted, and not the leaf, which the task finds by its hint.
+        let mut reader = engine.begin();
+        for other_row in 0..800 {
+            assert!(reader.get(&other, &key(other_row)).unwrap().is_some());
+            let (last, mut value) = (key(n + 1), Vec::new());
+            let get = task.get_as_task(&table, &last, ReadIntent::Read, &mut value);
+            assert!(ends_after(10, &reads, async { assert!(get.await.unwrap()) }));
+        }
+        commit(&engine, reader);
+        let mut insert = |waits| {
+            let key = key(n);
+            let insert = task.insert_as_task(&table, &key, &[7; 100]);
+            ends_after(waits, &reads, async { insert.await.unwrap() })
+        };
+        if !insert(0) {
+            dropped += 1;
+            assert!(insert(100));
+        }
+    }
+    commit(&engine, task);
+    assert!(dropped > 8, "only {dropped} insertions waited");
+    maintain(&engine);
+    let report = engine.verify().unwrap();
+    report.tables.iter().for_each(|table| table.report.check_idle().unwrap());
 }

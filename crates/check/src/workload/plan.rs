@@ -17,6 +17,9 @@ const SUMMED_ROWS: u64 = 8;
 const TURNOVER: u64 = 400;
 /// One of this many transactions is a task's.
 const TASK_ONE_IN: u64 = 3;
+/// The ways in which a task's transaction is run. Only the first drops it as a whole.
+const TASKS: [How; 5] =
+    [How::Task, How::Task, How::TransactAsync, How::SubmitAsync, How::SubmitAsyncThen];
 /// Values that one transaction may write.
 pub(super) const VALUES_PER_TRANSACTION: u64 = 64;
 
@@ -80,7 +83,7 @@ impl Planner {
         let hows = [How::Transact, How::Submit, How::Commit, How::CommitPipelined];
         let mut how = hows[self.random.below(4) as usize];
         if self.random.one_in(TASK_ONE_IN) {
-            how = How::Task;
+            how = self.random.pick(&TASKS);
         }
         Plan { steps, how, abort: self.random.one_in(20) }
     }

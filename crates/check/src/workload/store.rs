@@ -1,8 +1,10 @@
 //! The store under a workload: the engine, or a broken store that a test puts in its place.
 
-use std::time::Duration;
+use std::{sync::OnceLock, time::Duration};
 
-use clearway::{Database, Error, Pending, Result, Savepoint, Table, Transaction};
+use clearway::{
+    Database, Error, Pending, Pipeline, PipelineOptions, Result, Savepoint, Table, Transaction,
+};
 use clearway_sync::{
     atomic::{AtomicU64, Ordering},
     thread,
@@ -72,6 +74,12 @@ pub enum How {
     CommitPipelined,
     /// As a task, of which operations, the commit or the whole transaction may be dropped.
     Task,
+    /// As an asynchronous closure that this thread polls.
+    TransactAsync,
+    /// As an asynchronous closure that an agent of a pipeline polls.
+    SubmitAsync,
+    /// The same, with a function that gets the result.
+    SubmitAsyncThen,
 }
 
 /// A transaction as a closure that returns the operations it performed.
@@ -94,6 +102,8 @@ pub struct EngineStore {
     pub(super) database: Database,
     tables: Vec<Table>,
     patterned: Option<Patterned>,
+    /// Started for the first transaction that runs in it.
+    pipeline: OnceLock<Pipeline>,
     /// The number of tasks so far, from which each one's random choices follow.
     tasks: AtomicU64,
 }
@@ -106,7 +116,8 @@ impl EngineStore {
     pub fn new(database: Database) -> Result<EngineStore> {
         let tables = Place::ALL.iter().map(|place| database.table(place.name()));
         let tables = tables.collect::<Result<_>>()?;
-        Ok(EngineStore { database, tables, patterned: None, tasks: AtomicU64::new(0) })
+        let (pipeline, tasks) = (OnceLock::new(), AtomicU64::new(0));
+        Ok(EngineStore { database, tables, patterned: None, pipeline, tasks })
     }
 
     /// Like [`EngineStore::new`], but keys follow a pattern drawn from the seed, and transactions
@@ -126,6 +137,19 @@ impl EngineStore {
             patterned.advance(tx)?;
         }
         body(&mut EngineAccess { tx, store: self, mark: None })
+    }
+
+    /// Returns the pipeline.
+    ///
+    /// # Errors
+    /// If its threads cannot be started.
+    pub(super) fn pipeline(&self) -> Result<&Pipeline> {
+        if let Some(pipeline) = self.pipeline.get() {
+            return Ok(pipeline);
+        }
+        let pipeline = PipelineOptions::new().agents(2).start(&self.database)?;
+        // Of two threads that start one, the second ends its own again.
+        Ok(self.pipeline.get_or_init(|| pipeline))
     }
 
     /// Returns a number that differs for each task.
@@ -228,6 +252,9 @@ impl Store for EngineStore {
                 Ok(ticket(tx.commit_pipelined()?, |()| ops))
             }
             How::Task => super::task::run(self, body),
+            How::TransactAsync => super::task::transact(self, body),
+            How::SubmitAsync => super::task::submit(self, body, false),
+            How::SubmitAsyncThen => super::task::submit(self, body, true),
         }
     }
 }

@@ -1,22 +1,31 @@
-//! Transactions of tasks: their futures are polled by the thread that wants the result.
+//! Transactions of tasks.
 //!
-//! | what is dropped | the outcome that is recorded |
+//! | how | the futures are polled by |
 //! | --- | --- |
-//! | an operation that waits | none: it is repeated |
-//! | the transaction, before its commit was polled | rolled back |
-//! | the commit, once it was polled | committed; a sync makes it durable |
+//! | `Task`, `TransactAsync` | the thread that wants the result |
+//! | `SubmitAsync`, `SubmitAsyncThen` | an agent of a pipeline (`requests`) |
+//!
+//! | what is dropped | how | the outcome that is recorded |
+//! | --- | --- | --- |
+//! | an operation that waits | all | none: it is repeated |
+//! | the transaction, before its commit was polled | `Task` | rolled back |
+//! | the commit, once it was polled | `Task` | committed; a sync makes it durable |
 
 use std::{
-    future::{Future, poll_fn},
+    future::{Future, poll_fn, ready},
     pin::pin,
+    sync::mpsc::{Receiver, channel},
     task::Poll,
 };
 
-use clearway::{AsyncTransaction, Error, Result, Savepoint};
+use clearway::{AsyncTransaction, Error, LentTransaction, Result, Savepoint};
 use clearway_sync::block_on;
 use clearway_testkit::{Random, mix};
 
-use super::store::{Access, Body, EngineStore, Place, Ticket};
+use super::{
+    requests::{Requests, requests},
+    store::{Access, Body, EngineStore, Place, Ticket},
+};
 use crate::history::{Op, Way};
 
 /// The number of deadlocks after which a transaction is abandoned.
@@ -29,10 +38,11 @@ const DROPPED: &str = "dropped";
 pub(super) fn run(store: &EngineStore, body: &mut Body<'_>) -> Result<Ticket> {
     let mut random = Random::new(mix(store.next_task()));
     for attempt in 1.. {
-        let tx = store.database.begin_async("task");
-        let mut access = TaskAccess { tx, store, random: &mut random, mark: None };
+        let mut tx = store.database.begin_async("task");
+        let runs = Runs::Here(&mut tx);
+        let mut access = TaskAccess { runs, store, random: &mut random, mark: None };
         match body(&mut access) {
-            Ok(ops) => return end(access, ops),
+            Ok(ops) => return end(store, tx, &mut random, ops),
             // Dropping rolls back.
             Err(error) if !error.is_retryable() || attempt == ATTEMPTS => return Err(error),
             Err(_) => {}
@@ -41,8 +51,13 @@ pub(super) fn run(store: &EngineStore, body: &mut Body<'_>) -> Result<Ticket> {
     unreachable!("the last attempt returns")
 }
 
-fn end(access: TaskAccess<'_>, ops: Vec<Op>) -> Result<Ticket> {
-    let TaskAccess { tx, store, random, .. } = access;
+/// Ends a transaction whose body has succeeded.
+fn end(
+    store: &EngineStore,
+    tx: AsyncTransaction,
+    random: &mut Random,
+    ops: Vec<Op>,
+) -> Result<Ticket> {
     match random.below(8) {
         0 => drop(tx),
         1 => drop(tx.commit()), // never polled
@@ -65,6 +80,82 @@ fn end(access: TaskAccess<'_>, ops: Vec<Op>) -> Result<Ticket> {
     Err(Error::Aborted { reason: DROPPED.to_owned() })
 }
 
+/// Runs a body in an asynchronous closure, which this thread polls.
+pub(super) fn transact(store: &EngineStore, body: &mut Body<'_>) -> Result<Ticket> {
+    let mut random = Random::new(mix(store.next_task()));
+    let closure = |mut tx: LentTransaction| {
+        let runs = Runs::Here(&mut tx);
+        ready(body(&mut TaskAccess { runs, store, random: &mut random, mark: None }))
+    };
+    let ops = block_on(store.database.transact_async("transact-async", closure))?;
+    Ok(Box::new(|| Ok(ops)))
+}
+
+/// A message from the closure of a pipeline to the thread of its body.
+enum Report {
+    /// An attempt has begun.
+    Begun(Requests),
+    /// The transaction is over.
+    Ended(Result<Vec<Op>>),
+}
+
+/// Runs a body in an asynchronous closure, which an agent polls. The result comes by a ticket, or
+/// by a function.
+pub(super) fn submit(
+    store: &EngineStore,
+    body: &mut Body<'_>,
+    by_function: bool,
+) -> Result<Ticket> {
+    let mut random = Random::new(mix(store.next_task()));
+    let (report, reports) = channel();
+    let ended = report.clone();
+    let closure = async move |mut tx: LentTransaction| {
+        let (requests, serving) = requests();
+        // If the body is over, the requests are dropped, which ends the attempt.
+        let _ = report.send(Report::Begun(requests));
+        serving.serve(&mut tx).await
+    };
+    let pipeline = store.pipeline()?;
+    let mut ticket = None;
+    if by_function {
+        let done = move |result| drop(ended.send(Report::Ended(result)));
+        pipeline.submit_async_then("submit-async-then", closure, done)?;
+    } else {
+        drop(ended);
+        ticket = Some(pipeline.submit_async("submit-async", closure)?);
+    }
+    loop {
+        let requests = match reports.recv() {
+            Ok(Report::Begun(requests)) => requests,
+            other => {
+                let ops = result_of(other.ok(), ticket)?;
+                return Ok(Box::new(|| Ok(ops)));
+            }
+        };
+        let runs = Runs::Elsewhere(&requests);
+        let result = body(&mut TaskAccess { runs, store, random: &mut random, mark: None });
+        let is_done = result.is_ok();
+        requests.end(result);
+        if is_done {
+            return Ok(Box::new(move || result_of(last(&reports), ticket)));
+        }
+    }
+}
+
+/// Waits for the last report, if there is one. An attempt that begins has no body any more.
+fn last(reports: &Receiver<Report>) -> Option<Report> {
+    reports.iter().find(|report| matches!(report, Report::Ended(_)))
+}
+
+/// Returns the result of a transaction that is over.
+fn result_of(last: Option<Report>, ticket: Option<clearway::Ticket<Vec<Op>>>) -> Result<Vec<Op>> {
+    match (last, ticket) {
+        (Some(Report::Ended(result)), _) => result,
+        (_, Some(ticket)) => ticket.wait(),
+        (_, None) => Err(Error::Closed),
+    }
+}
+
 /// Polls a future, and drops it when it has been polled `polls` times and is not ready: `None`.
 async fn polled<F: Future>(polls: u64, future: F) -> Option<F::Output> {
     let (mut future, mut left) = (pin!(future), polls);
@@ -79,45 +170,76 @@ async fn polled<F: Future>(polls: u64, future: F) -> Option<F::Output> {
     .await
 }
 
+/// Where the operations of a body are awaited.
+enum Runs<'a> {
+    Here(&'a mut AsyncTransaction),
+    /// In the closure of a pipeline.
+    Elsewhere(&'a Requests),
+}
+
 struct TaskAccess<'a> {
-    tx: AsyncTransaction,
+    runs: Runs<'a>,
     store: &'a EngineStore,
     random: &'a mut Random,
     mark: Option<Savepoint>,
 }
 
-impl TaskAccess<'_> {
-    /// Runs an operation to its end. Before that it may be dropped while it waits, and repeated.
-    fn run<T>(&mut self, operation: impl AsyncFn(&mut AsyncTransaction) -> Result<T>) -> Result<T> {
-        while self.random.one_in(4) {
-            let polls = self.random.between(1, 2);
-            if let Some(result) = block_on(polled(polls, operation(&mut self.tx))) {
-                return result;
-            }
+/// Awaits an operation to its end. Before that it is dropped, and repeated, after each of these
+/// numbers of polls.
+async fn repeated<T>(
+    tx: &mut AsyncTransaction,
+    drops: Vec<u64>,
+    operation: impl AsyncFn(&mut AsyncTransaction) -> Result<T>,
+) -> Result<T> {
+    for polls in drops {
+        if let Some(result) = polled(polls, operation(tx)).await {
+            return result;
         }
-        block_on(operation(&mut self.tx))
+    }
+    operation(tx).await
+}
+
+impl TaskAccess<'_> {
+    /// Runs an operation to its end.
+    fn run<T: Send + 'static>(
+        &mut self,
+        operation: impl AsyncFn(&mut AsyncTransaction) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let mut drops = Vec::new();
+        while self.random.one_in(4) {
+            drops.push(self.random.between(1, 2));
+        }
+        let requests = match &mut self.runs {
+            Runs::Here(tx) => return block_on(repeated(tx, drops, operation)),
+            Runs::Elsewhere(requests) => requests,
+        };
+        let (reply, replies) = channel();
+        requests.operate(move |tx| {
+            Box::pin(async move { drop(reply.send(repeated(tx, drops, operation).await)) })
+        });
+        replies.recv().unwrap_or(Err(Error::Closed))
     }
 }
 
 impl Access for TaskAccess<'_> {
     fn get(&mut self, place: Place, key: u64) -> Result<Option<Vec<u8>>> {
         let (table, key) = (self.store.table(place), self.store.key(key));
-        self.run(async |tx| tx.get(&table, &key).await)
+        self.run(async move |tx| tx.get(&table, &key).await)
     }
 
     fn get_for_update(&mut self, place: Place, key: u64) -> Result<Option<Vec<u8>>> {
         let (table, key) = (self.store.table(place), self.store.key(key));
-        self.run(async |tx| tx.get_for_update(&table, &key).await)
+        self.run(async move |tx| tx.get_for_update(&table, &key).await)
     }
 
     fn put(&mut self, place: Place, key: u64, value: &[u8]) -> Result<()> {
-        let (table, key) = (self.store.table(place), self.store.key(key));
-        self.run(async |tx| tx.put(&table, &key, value).await.map(drop))
+        let (table, key, value) = (self.store.table(place), self.store.key(key), value.to_vec());
+        self.run(async move |tx| tx.put(&table, &key, &value).await.map(drop))
     }
 
     fn remove(&mut self, place: Place, key: u64) -> Result<()> {
         let (table, key) = (self.store.table(place), self.store.key(key));
-        match self.run(async |tx| tx.delete(&table, &key).await) {
+        match self.run(async move |tx| tx.delete(&table, &key).await) {
             Err(Error::NotFound) => Ok(()),
             result => result,
         }
@@ -132,7 +254,7 @@ impl Access for TaskAccess<'_> {
     ) -> Result<Vec<(u64, Vec<u8>)>> {
         let table = self.store.table(place);
         let (range, is_up) = self.store.range(low, high, way);
-        let found = self.run(async |tx| {
+        let found = self.run(async move |tx| {
             let mut scan = match is_up {
                 true => tx.scan(&table, range.clone()).await?,
                 false => tx.scan_descending(&table, range.clone()).await?,
@@ -147,16 +269,14 @@ impl Access for TaskAccess<'_> {
     }
 
     fn savepoint(&mut self) -> Result<()> {
-        self.mark = Some(self.run(async |tx| tx.savepoint().await)?);
+        self.mark = Some(self.run(async move |tx| tx.savepoint().await)?);
         Ok(())
     }
 
     fn rollback_to_savepoint(&mut self) -> Result<()> {
         let mark = self.mark.clone().ok_or(Error::UnknownSavepoint)?;
+        let polls = self.random.between(1, 3);
         // It takes place even if its future is dropped.
-        match block_on(polled(self.random.between(1, 3), self.tx.rollback_to(&mark))) {
-            Some(result) => result,
-            None => Ok(()),
-        }
+        self.run(async move |tx| polled(polls, tx.rollback_to(&mark)).await.unwrap_or(Ok(())))
     }
 }

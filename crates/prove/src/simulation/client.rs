@@ -73,6 +73,9 @@ struct Held {
 pub(super) struct Client {
     id: TxnId,
     is_task: bool,
+    /// True if the task does not wait for locks. For a page it waits up to ten seconds; to call the
+    /// task then, an engine without threads wakes it in each poll.
+    is_hasty: bool,
     /// `None` while a call is in progress.
     held: Option<Held>,
     in_progress: Option<CallInProgress>,
@@ -105,7 +108,8 @@ impl Client {
     fn new(mut txn: Transaction, is_task: bool, limit: WaitLimit) -> Client {
         txn.set_wait_limit(limit);
         let (id, held) = (txn.id(), Some(Held { txn, cursor: None }));
-        Client { id, is_task, held, in_progress: None }
+        let is_hasty = is_task && limit == WaitLimit::NoWait;
+        Client { id, is_task, is_hasty, held, in_progress: None }
     }
 
     pub(super) fn id(&self) -> TxnId {
@@ -154,6 +158,9 @@ impl Client {
                 result.map_err(Interrupt::Failed)
             }
             Poll::Pending => {
+                if self.is_hasty {
+                    in_progress.woken.0.store(false, Ordering::SeqCst);
+                }
                 self.in_progress = Some(in_progress);
                 Err(Interrupt::Waits)
             }

@@ -23,6 +23,14 @@ pub struct RunCounters {
     pub blocked: u64,
     /// Polls of tasks that went on waiting.
     pub waits: u64,
+    /// Polls of tasks that were left waiting for a page.
+    pub page_waits: u64,
+    /// Page reads that completed after the poll that began them.
+    pub late_reads: u64,
+    /// Of these, the reads that woke several tasks.
+    pub shared_reads: u64,
+    /// Of these, the reads that failed.
+    pub failed_reads: u64,
     /// Operations of tasks dropped while they waited.
     pub cancelled: u64,
     /// Transactions of tasks dropped.
@@ -55,7 +63,7 @@ pub struct RunCounters {
 
 impl RunCounters {
     /// Returns every count with its name.
-    fn fields(&mut self) -> [(&'static str, &mut u64); 22] {
+    fn fields(&mut self) -> [(&'static str, &mut u64); 26] {
         [
             ("seeds", &mut self.seeds),
             ("steps", &mut self.steps),
@@ -65,6 +73,10 @@ impl RunCounters {
             ("rollbacks", &mut self.rollbacks),
             ("blocked", &mut self.blocked),
             ("waits", &mut self.waits),
+            ("page_waits", &mut self.page_waits),
+            ("late_reads", &mut self.late_reads),
+            ("shared_reads", &mut self.shared_reads),
+            ("failed_reads", &mut self.failed_reads),
             ("cancelled", &mut self.cancelled),
             ("dropped", &mut self.dropped),
             ("victims", &mut self.victims),
@@ -112,6 +124,9 @@ impl fmt::Display for RunCounters {
         writeln!(f, "blocked       {:>12}   full {}", self.blocked, self.full)?;
         let (cancelled, dropped) = (self.cancelled, self.dropped);
         writeln!(f, "tasks waited  {:>12}   deadlocks {}", self.waits, self.victims)?;
+        let (shared, failed) = (self.shared_reads, self.failed_reads);
+        writeln!(f, "for pages     {:>12}   reads late {}", self.page_waits, self.late_reads)?;
+        writeln!(f, "reads shared  {shared:>12}   failed {failed}")?;
         writeln!(f, "dropped       {cancelled:>12}   whole transactions {dropped}")?;
         let within = self.crashes_in_recovery;
         writeln!(f, "crashes       {:>12}   in recovery {within}", self.crashes)?;

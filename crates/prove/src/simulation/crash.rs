@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use clearway_base::{Error, Result};
+use clearway_base::{Error, PAGE_SIZE, Result};
 use clearway_disk::Disk;
-use clearway_testkit::disk::{CrashImage, Fault, PowerCut, SimDisk};
+use clearway_testkit::disk::{CrashImage, Fault, HeldReadsDisk, PowerCut, SimDisk};
 use clearway_txn::Engine;
 
 use super::{
+    late_reads::{complete_before_blocking, late_reads, operations_max},
     print_step,
     world::{MAINTENANCE, World},
 };
@@ -27,8 +28,15 @@ const RUN_OPERATIONS: u64 = 20;
 impl World {
     /// Opens the engine on the current disk.
     pub(super) fn open(&mut self) -> Result<()> {
-        let disk = self.watch.over(Arc::new(self.disk.clone()));
+        let mut disk = self.watch.over(Arc::new(self.disk.clone()));
         let options = self.plan.options(&mut self.random);
+        self.operations_max = operations_max(options.pool.cache_bytes / PAGE_SIZE as u64);
+        if self.plan.has_tasks {
+            let reads = late_reads(self.random.next_u64());
+            disk = Arc::new(HeldReadsDisk::new(disk, reads.clone()));
+            self.reads = Some(reads);
+        }
+        complete_before_blocking(self.reads.as_ref());
         let engine = Engine::open(disk, options)?;
         for name in engine.tables() {
             self.tables.insert(name.clone(), engine.open_table(&name)?);
@@ -63,6 +71,7 @@ impl World {
                 0 => self.flush(self.engine().log().end())?,
                 1 => (0..self.sessions.len()).try_for_each(|at| self.operate(at))?,
                 2 => {
+                    self.leave_pins(None);
                     let result = self.engine().maintain();
                     self.judge_result(MAINTENANCE, result)?;
                 }
@@ -92,6 +101,7 @@ impl World {
     /// Drops the engine and everything that runs in it. The caller has closed it or cut the power,
     /// so it writes nothing more.
     fn forget_running(&mut self) {
+        self.end_reads();
         self.sessions.iter_mut().for_each(|session| drop(session.take()));
         self.retry = None;
         self.tables.clear();

@@ -3,7 +3,9 @@
 use std::io::ErrorKind;
 
 use clearway_base::Error;
-use clearway_testkit::disk::{Fault, Lasting, PowerCut, ReadFault, ReadWhen, SimOperation};
+use clearway_testkit::disk::{
+    Fault, HeldReads, Lasting, PowerCut, ReadFault, ReadWhen, SimOperation,
+};
 
 use super::{print_step, world::World};
 use crate::oracles::{Oracle, Verdict, Violation};
@@ -50,10 +52,13 @@ impl World {
     /// If no fault of the disk explains the error.
     pub(super) fn handle_failure(&mut self, at: Option<usize>, error: &Error) -> Verdict {
         print_step(|| format!("  met {error}"));
-        if !self.is_faulty && !PowerCut::caused(error) {
+        if !self.is_faulty && !PowerCut::caused(error) && !HeldReads::caused(error) {
             return Err(Violation::unexpected("the disk is fine", error));
         }
         if self.engine().health().is_err() {
+            if !self.is_faulty && HeldReads::caused(error) {
+                return Err(Violation::new(Oracle::Answer, "a failed read has stopped the engine"));
+            }
             self.note_stopped();
             return Ok(());
         }

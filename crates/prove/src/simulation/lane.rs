@@ -10,6 +10,9 @@ use crate::{
     shards::{Counts, Shard, Sharding},
 };
 
+/// The number of seeds that have each kind of late read: of the rarest, about eighty.
+const SEEDS_WITH_LATE_READS: u64 = 1000;
+
 /// The selection of the seeds.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
@@ -26,9 +29,33 @@ pub struct Choice {
 /// Runs the seeds and prints a summary. Returns true if all of them passed.
 pub fn run(choice: Choice) -> bool {
     catch_panics();
-    choice
-        .sharding
-        .run(|shard| Some(work(choice, shard)), |counts, took| print_summary(choice, counts, took))
+    let mut sees_late_reads = true;
+    let all_passed = choice.sharding.run(
+        |shard| Some(work(choice, shard)),
+        |counts, took| {
+            print_summary(choice, counts, took);
+            sees_late_reads = check_late_reads(RunCounters::from_counts(counts));
+        },
+    );
+    all_passed && sees_late_reads
+}
+
+/// Returns true if tasks have waited for pages in each way, or the seeds are few; prints which way
+/// is missing. Otherwise a change of the plans could end these waits without anyone noticing.
+fn check_late_reads(counters: RunCounters) -> bool {
+    let kinds = [
+        ("polls left waiting for pages", counters.page_waits),
+        ("late reads", counters.late_reads),
+        ("late reads that several tasks waited for", counters.shared_reads),
+        ("late reads that failed", counters.failed_reads),
+    ];
+    let missing = kinds.iter().filter(|(_, count)| *count == 0);
+    let names: Vec<&str> = missing.map(|(name, _)| *name).collect();
+    if counters.seeds < SEEDS_WITH_LATE_READS || names.is_empty() {
+        return true;
+    }
+    clearway_console::say!("simulation: none of: {}", names.join(", "));
+    false
 }
 
 fn work(choice: Choice, shard: Shard) -> (Counts, bool) {

@@ -185,7 +185,10 @@ impl Plan {
         options.log.segment_bytes = self.segment_bytes;
         options.log.capacity_bytes = self.capacity_bytes;
         options.log = options.log.log_strategy(random.pick(&Strategy::ALL));
-        options.pool.cache_bytes = 8192 * random.pick(&[64, 64, 128, 512]);
+        // Tasks wait for pages in small caches only. Of those of 96 pages, four operations may have
+        // pins at a time; of those of 64, two.
+        let pages = if self.has_tasks { [64, 64, 96, 96] } else { [64, 64, 128, 512] };
+        options.pool.cache_bytes = 8192 * random.pick(&pages);
         options.pool.max_bytes = 64 << 20;
         options.pool.batch_pages = random.pick(&[1, 4, 16]);
         options.pool.batches_in_flight = 1;

@@ -24,7 +24,9 @@ impl World {
             self.kill()?;
         }
         self.is_faulty = false;
+        self.is_running = false;
         self.finish_all()?;
+        self.complete_all_reads();
         self.flush(self.engine().log().end())?;
         if let Some(left) = self.pending.len().checked_sub(1) {
             let detail = format!("{} results were never acknowledged", left + 1);
@@ -53,6 +55,7 @@ impl World {
     /// ORACLE-8: runs all transactions to their end.
     fn finish_all(&mut self) -> Verdict {
         for _ in 0..STEPS_MAX {
+            self.complete_some_reads();
             let Some(at) = self.pick_session()? else { return Ok(()) };
             self.operate(at)?;
             self.acknowledge_results()?;

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, ops::Bound, rc::Rc};
 
-use clearway_base::Error;
+use clearway_base::{Error, TxnId};
 use clearway_lock::AbsoluteMode;
 use clearway_testkit::Random;
 use clearway_testkit::errors::{self, Circumstances};
@@ -80,6 +80,8 @@ pub(super) struct Session {
     depends_on: usize,
     /// The number of refused lock requests since the last progress.
     pub(super) refusals: u32,
+    /// True if the call that waits was found to wait for a lock.
+    waits_for_lock: bool,
     /// A description of the last operation, if steps are printed.
     last: String,
 }
@@ -113,6 +115,7 @@ impl Session {
             footprint: Footprint::default(),
             depends_on: 0,
             refusals: 0,
+            waits_for_lock: false,
             last: String::new(),
         }
     }
@@ -130,6 +133,31 @@ impl Session {
     /// Returns true if an operation of a task waits.
     pub(super) fn is_waiting(&self) -> bool {
         self.client.is_waiting()
+    }
+
+    /// Returns true if an operation of a task waits for a lock.
+    pub(super) fn is_waiting_for_lock(&self) -> bool {
+        self.is_waiting() && self.waits_for_lock
+    }
+
+    /// The operation that waits, if there is one.
+    pub(super) fn waiting_operation(&self) -> Option<&Operation> {
+        if self.is_waiting() { self.operation.as_ref() } else { None }
+    }
+
+    /// Notes what the operation waits for.
+    pub(super) fn set_waiting_for_lock(&mut self, is_for_lock: bool) {
+        self.waits_for_lock = is_for_lock;
+    }
+
+    /// The id of the transaction.
+    pub(super) fn id(&self) -> TxnId {
+        self.client.id()
+    }
+
+    /// Drops the operation that waits, if there is one; the session is about to be dropped.
+    pub(super) fn drop_call(&mut self) {
+        self.client.cancel();
     }
 
     /// Returns true if a step may do something.

@@ -1,11 +1,11 @@
 //! One run: the disk, the engine on it, the transactions, and their expected effects.
 
-use std::{collections::BTreeMap, rc::Rc, sync::Arc};
+use std::{collections::BTreeMap, rc::Rc, sync::Arc, time::Duration};
 
 use clearway_base::{Error, Lsn};
 use clearway_lock::{AbsoluteMode, WaitLimit};
 use clearway_testkit::Random;
-use clearway_testkit::disk::{MetadataMode, SimDisk, SimOptions};
+use clearway_testkit::disk::{HeldReads, MetadataMode, SimDisk, SimOptions};
 use clearway_txn::{Engine, RetryContext, Table};
 
 use super::{
@@ -28,6 +28,11 @@ const IN_DOUBT: Lsn = Lsn::MAX;
 /// a write, it needs space, and locks for which it does not wait.
 pub(super) const MAINTENANCE: &str = "Transaction::put";
 
+/// The limit of waits of tasks. It holds for pages, too, for which the lack of a limit means ten
+/// seconds; to call the task then, an engine without threads wakes it at once, so that no lost
+/// wake-up would be found.
+const FOREVER: WaitLimit = WaitLimit::For(Duration::MAX);
+
 /// One transaction in this many uses the witness table instead of the workload's tables.
 const WITNESS_ONE_IN: u64 = 16;
 
@@ -48,6 +53,13 @@ pub(super) struct World {
     pub(super) watch: Watch,
     /// The engine; `None` only while it is being opened.
     pub(super) engine: Option<Arc<Engine>>,
+    /// The reads of the engine's read queue, if they may complete late.
+    pub(super) reads: Option<HeldReads>,
+    /// True between the load and the end of the run: only then do reads fail, and do waits for
+    /// pages lead to further transactions.
+    pub(super) is_running: bool,
+    /// The number of operations to which the engine's pool grants pins at the same time.
+    pub(super) operations_max: usize,
     pub(super) tables: BTreeMap<String, Table>,
     pub(super) history: History,
     pub(super) sessions: Vec<Option<Session>>,
@@ -90,6 +102,9 @@ impl World {
             plan,
             disk,
             engine: None,
+            reads: None,
+            is_running: false,
+            operations_max: 0,
             tables: BTreeMap::new(),
             history: History::new(State::new()),
             retry: None,
@@ -102,6 +117,7 @@ impl World {
         };
         world.open().map_err(|error| Violation::unexpected("creating a database", &error))?;
         world.load().map_err(|violation| world.plan.with_pattern(violation))?;
+        world.is_running = true;
         Ok(world)
     }
 
@@ -119,6 +135,7 @@ impl World {
             let program = Loader { writes: copies.into_iter() };
             self.sessions[0] = Some(self.session(Box::new(program)));
             while self.sessions[0].is_some() {
+                self.complete_some_reads();
                 self.operate(0)?;
             }
             if self.is_loaded(some) {
@@ -131,6 +148,7 @@ impl World {
             if failures > 200 {
                 return Err(Violation::new(Oracle::Liveness, "loading does not end"));
             }
+            self.leave_pins(None);
             let made = self.engine().checkpoint();
             made.map_err(|error| Violation::unexpected("loading", &error))?;
         }
@@ -154,6 +172,7 @@ impl World {
     /// Runs one step.
     pub(super) fn step(&mut self) -> Verdict {
         self.counters.steps += 1;
+        self.complete_some_reads();
         let step = self.plan.step(&mut self.random);
         print_step(|| format!("{step:?} at operation {}", self.disk.operations()));
         match step {
@@ -171,6 +190,7 @@ impl World {
             }
             Step::Checkpoint => self.checkpoint()?,
             Step::Maintain => {
+                self.leave_pins(None);
                 let result = self.engine().maintain();
                 self.judge_result(MAINTENANCE, result)?;
             }
@@ -215,12 +235,12 @@ impl World {
     }
 
     /// Begins a transaction with the driver that the plan chooses.
-    fn session(&mut self, program: Box<dyn Program>) -> Session {
+    pub(super) fn session(&mut self, program: Box<dyn Program>) -> Session {
         let random = &mut self.random;
         let is_task = self.plan.has_tasks && !random.one_in(BLOCKING_ONE_IN);
         let client = if is_task {
             let is_hasty = random.one_in(HASTY_ONE_IN);
-            let limit = if is_hasty { WaitLimit::NoWait } else { WaitLimit::Forever };
+            let limit = if is_hasty { WaitLimit::NoWait } else { FOREVER };
             Client::task(self.engine(), limit)
         } else {
             Client::blocking(self.engine())
@@ -233,18 +253,18 @@ impl World {
     /// # Errors
     /// If all transactions wait and none was woken: no step would end that.
     pub(super) fn pick_session(&mut self) -> Verdict<Option<usize>> {
+        if self.sessions.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        self.wake_one()?;
+        if let Some(at) = self.pick_page_waiter() {
+            return Ok(Some(at));
+        }
         let those = |is_one: fn(&Session) -> bool| -> Vec<usize> {
             let is_one = |at: &usize| self.sessions[*at].as_ref().is_some_and(is_one);
             (0..self.sessions.len()).filter(is_one).collect()
         };
         let (running, runnable) = (those(|_| true), those(Session::is_runnable));
-        if running.is_empty() {
-            return Ok(None);
-        }
-        if runnable.is_empty() && self.engine().health().is_ok() {
-            let detail = format!("all of {} transactions wait, and none was woken", running.len());
-            return Err(Violation::new(Oracle::Liveness, detail));
-        }
         let is_spurious = runnable.len() < running.len() && self.random.one_in(SPURIOUS_ONE_IN);
         let from = if runnable.is_empty() || is_spurious { running } else { runnable };
         Ok(Some(self.random.pick(&from)))
@@ -257,6 +277,7 @@ impl World {
         if !is_task || self.random.one_in(2) {
             return self.roll_back(at);
         }
+        self.leave_pins(Some(at));
         self.counters.dropped += 1;
         print_step(|| format!("  {at}: dropped"));
         drop(self.sessions[at].take());
@@ -268,14 +289,13 @@ impl World {
 
     /// Runs one operation of a transaction.
     pub(super) fn operate(&mut self, at: usize) -> Verdict {
-        let Some(mut session) = self.sessions[at].take() else { return Ok(()) };
-        if session.is_waiting() && self.random.one_in(DROPPED_ONE_IN) {
-            print_step(|| format!("  {at}: an operation is dropped"));
-            self.counters.cancelled += 1;
-            session.cancel(&mut self.random);
-            self.sessions[at] = Some(session);
+        let is_waiting = self.sessions[at].as_ref().is_some_and(Session::is_waiting);
+        if is_waiting && self.random.one_in(DROPPED_ONE_IN) {
+            self.cancel(at);
             return Ok(());
         }
+        self.leave_pins(Some(at));
+        let Some(mut session) = self.sessions[at].take() else { return Ok(()) };
         let (tables, state) = (&self.tables, self.history.state());
         // The engine may have stopped unnoticed, during an operation of another transaction.
         let is_stopped = self.engine().health().is_err();
@@ -292,7 +312,8 @@ impl World {
             }
             Progress::Waits => {
                 self.counters.waits += 1;
-                Ok(())
+                self.note_wait(at);
+                self.follow(at)
             }
             Progress::Victim => self.bury(at),
             Progress::Full => {
@@ -314,7 +335,7 @@ impl World {
     fn bury(&mut self, at: usize) -> Verdict {
         let Some(session) = self.sessions[at].take() else { return Ok(()) };
         self.counters.victims += 1;
-        if !self.sessions.iter().flatten().any(Session::is_waiting) {
+        if !self.sessions.iter().flatten().any(Session::is_waiting_for_lock) {
             return Err(Violation::new(Oracle::Answer, "a deadlock, and no other task waits"));
         }
         self.retry = Some(Rc::new(session.finish().client.into_retry_context()));
@@ -322,6 +343,7 @@ impl World {
     }
 
     fn commit(&mut self, at: usize) -> Verdict {
+        self.leave_pins(Some(at));
         let Some(session) = self.sessions[at].take() else { return Ok(()) };
         let Finished { client, overlay, depends_on } = session.finish();
         let committed = match client.commit() {
@@ -362,6 +384,7 @@ impl World {
 
     /// Rolls a transaction back, which must always succeed while the disk works.
     pub(super) fn roll_back(&mut self, at: usize) -> Verdict {
+        self.leave_pins(Some(at));
         let Some(session) = self.sessions[at].take() else { return Ok(()) };
         self.counters.rollbacks += 1;
         print_step(|| format!("  {at}: rolled back"));
@@ -403,6 +426,7 @@ impl World {
     }
 
     pub(super) fn checkpoint(&mut self) -> Verdict {
+        self.leave_pins(None);
         let result = match self.random.one_in(2) {
             true => self.engine().checkpoint(),
             false => self.engine().checkpoint_lightly(),
@@ -428,6 +452,7 @@ impl World {
         if self.engine().health().is_err() {
             return Ok(());
         }
+        self.leave_pins(None);
         let name = self.plan.workload.changing_table(&mut self.random);
         if self.history.state().rows(&name).is_some() {
             self.drop_table(&name)

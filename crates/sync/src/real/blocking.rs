@@ -1,11 +1,29 @@
 //! The real functions that block a thread. They check that the thread runs no step
-//! ([`step`](crate::step)).
+//! ([`step`](crate::step)), and may call a function instead
+//! ([`before_blocking`](crate::before_blocking)).
 
 use std::time::{Duration, Instant};
 
-use parking_lot::{MutexGuard, WaitTimeoutResult};
+use parking_lot::MutexGuard;
+use parking_lot_core::{ParkResult, ParkToken};
 
-use crate::step::assert_may_block;
+use crate::{before_blocking, step::assert_may_block};
+
+/// The end of a wait that has a time limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimedWaitEnd(bool);
+
+impl TimedWaitEnd {
+    /// Returns true if the wait has ended because of its limit.
+    pub fn timed_out(self) -> bool {
+        self.0
+    }
+}
+
+/// Calls the function that is set without the mutex. Returns true if the wait is over.
+fn is_served<T: ?Sized>(guard: &mut MutexGuard<'_, T>) -> bool {
+    before_blocking::is_set() && MutexGuard::unlocked(guard, before_blocking::call)
+}
 
 /// A condition variable.
 #[derive(Debug, Default)]
@@ -21,7 +39,9 @@ impl CheckedCondvar {
     #[track_caller]
     pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
         assert_may_block("a wait for a condition");
-        self.0.wait(guard);
+        if !is_served(guard) {
+            self.0.wait(guard);
+        }
     }
 
     /// Waits as [`wait`](CheckedCondvar::wait) does, but at most for `time`.
@@ -30,9 +50,9 @@ impl CheckedCondvar {
         &self,
         guard: &mut MutexGuard<'_, T>,
         time: Duration,
-    ) -> WaitTimeoutResult {
+    ) -> TimedWaitEnd {
         assert_may_block("a wait for a condition");
-        self.0.wait_for(guard, time)
+        TimedWaitEnd(!is_served(guard) && self.0.wait_for(guard, time).timed_out())
     }
 
     /// Waits as [`wait`](CheckedCondvar::wait) does, but at most until `time`.
@@ -41,9 +61,9 @@ impl CheckedCondvar {
         &self,
         guard: &mut MutexGuard<'_, T>,
         time: Instant,
-    ) -> WaitTimeoutResult {
+    ) -> TimedWaitEnd {
         assert_may_block("a wait for a condition");
-        self.0.wait_until(guard, time)
+        TimedWaitEnd(!is_served(guard) && self.0.wait_until(guard, time).timed_out())
     }
 
     /// Wakes one waiting thread. Returns true if there was one.
@@ -68,12 +88,35 @@ pub fn sleep(time: Duration) {
 #[track_caller]
 pub fn park() {
     assert_may_block("parking");
-    std::thread::park();
+    if !before_blocking::call() {
+        std::thread::park();
+    }
 }
 
 /// As [`std::thread::park_timeout`].
 #[track_caller]
 pub fn park_timeout(time: Duration) {
     assert_may_block("parking");
-    std::thread::park_timeout(time);
+    if !before_blocking::call() {
+        std::thread::park_timeout(time);
+    }
+}
+
+/// As [`parking_lot_core::park`].
+///
+/// # Safety
+/// As there.
+#[inline]
+pub unsafe fn park_at(
+    key: usize,
+    validate: impl FnOnce() -> bool,
+    before_sleep: impl FnOnce(),
+    timed_out: impl FnOnce(usize, bool),
+    token: ParkToken,
+    timeout: Option<Instant>,
+) -> ParkResult {
+    // Afterwards `validate` finds that the thread need not sleep, if it need not.
+    before_blocking::call();
+    // SAFETY: the caller's promise.
+    unsafe { parking_lot_core::park(key, validate, before_sleep, timed_out, token, timeout) }
 }

@@ -11,6 +11,9 @@ use clearway_sync::{Condvar, Mutex};
 
 use crate::Random;
 
+/// The path in errors of requests that a test has failed.
+const HELD: &str = "held";
+
 /// The requests that were submitted to the disk's read queues and are not completed. Clones share
 /// them.
 #[derive(Clone)]
@@ -24,6 +27,10 @@ struct Held {
 struct HeldState {
     requests: Vec<ReadRequest>,
     random: Random,
+    /// One of this many requests is not held, if any.
+    at_once_one_in: Option<u64>,
+    /// Requests completed or failed while they were held.
+    completed: u64,
     /// Requests submitted whose completions have not returned.
     unfinished: usize,
     stats: ReadQueueStats,
@@ -35,6 +42,8 @@ impl HeldReads {
         let state = HeldState {
             requests: Vec::new(),
             random: Random::new(seed),
+            at_once_one_in: None,
+            completed: 0,
             unfinished: 0,
             stats: ReadQueueStats::default(),
         };
@@ -44,6 +53,22 @@ impl HeldReads {
     /// The number of requests that are held.
     pub fn count(&self) -> usize {
         self.0.state.lock().requests.len()
+    }
+
+    /// Has one of `one_in` requests completed by its submission.
+    pub fn complete_some_at_once(self, one_in: u64) -> HeldReads {
+        self.0.state.lock().at_once_one_in = Some(one_in);
+        self
+    }
+
+    /// The number of requests that were held and then completed or failed.
+    pub fn completed(&self) -> u64 {
+        self.0.state.lock().completed
+    }
+
+    /// Returns true if `error` is that of a request which a test has failed.
+    pub fn caused(error: &Error) -> bool {
+        matches!(error, Error::Io { path, .. } if path.as_os_str() == HELD)
     }
 
     /// Waits until at least `count` requests are held.
@@ -61,7 +86,7 @@ impl HeldReads {
 
     /// Completes one request with an error. Returns false if none is held.
     pub fn fail_one(&self, kind: io::ErrorKind) -> bool {
-        self.take_one(|request| request.fail(Error::io("read", "held", kind.into())))
+        self.take_one(|request| request.fail(Error::io("read", HELD, kind.into())))
     }
 
     /// Completes all requests that are held.
@@ -79,7 +104,10 @@ impl HeldReads {
         let request = state.requests.swap_remove(chosen);
         drop(state);
         complete(request);
-        self.0.state.lock().unfinished -= 1;
+        let mut state = self.0.state.lock();
+        state.unfinished -= 1;
+        state.completed += 1;
+        drop(state);
         self.0.changed.notify_all();
         true
     }
@@ -105,8 +133,19 @@ impl ReadQueue for HoldingQueue {
         let mut state = self.0.0.state.lock();
         state.unfinished += requests.len();
         state.stats.requests += requests.len() as u64;
-        state.requests.extend(requests);
+        let mut at_once = Vec::new();
+        let HeldState { requests: held, random, at_once_one_in, .. } = &mut *state;
+        for request in requests {
+            match *at_once_one_in {
+                Some(one_in) if random.one_in(one_in) => at_once.push(request),
+                _ => held.push(request),
+            }
+        }
         state.stats.in_flight_max = state.stats.in_flight_max.max(state.requests.len());
+        drop(state);
+        let count = at_once.len();
+        at_once.into_iter().for_each(ReadRequest::read);
+        self.0.0.state.lock().unfinished -= count;
         self.0.0.changed.notify_all();
     }
 
