@@ -20,8 +20,8 @@ use super::{
 use crate::{
     api::{Models, Returns, Role},
     ir::{
-        Callee, Expression, ExpressionKind as Kind, Function, LeftOut, Program, Scope, Variable,
-        VariableIndex,
+        Callee, Expression, ExpressionKind as Kind, Function, LeftOut, Program, Scope,
+        Variable, VariableIndex,
     },
 };
 
@@ -235,6 +235,7 @@ impl<'a> Summaries<'a> {
                 accesses,
                 queries,
                 barriers,
+                asks_open: effects.asks_open.clone(),
                 writes_anything: effects.writes_anything,
                 bound: effects
                     .bound
