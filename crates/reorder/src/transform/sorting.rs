@@ -29,8 +29,11 @@ impl<E> Search<'_, E> {
     ) -> Vec<Unsorted> {
         let Setting { models, schema, options } = setting;
         let mut kept = Vec::new();
+        if !options.sort_keys {
+            return kept;
+        }
         // A sorted loop is not sorted again, so that this ends.
-        while options.sort_keys {
+        loop {
             let text = rewritten.text.clone();
             let Ok(program) = (self.parse)(&text) else { break };
             let Ok(reordered) = rewrite::rewrite(&program, &text, models, schema, options) else {
