@@ -21,6 +21,7 @@ mod escape;
 mod failure;
 pub mod graph;
 mod known;
+mod made;
 mod number;
 pub(crate) mod parameter;
 pub(crate) mod paths;
@@ -631,41 +632,6 @@ impl<'f, 'a, 'p> Resolver<'f, 'a, 'p> {
         let there = Resolver { flow, node: made.node, followed: RefCell::new(followed), is_cut };
         let copied = flow.around.targets_of_copy(value, &there, made.node);
         copied.unwrap_or_else(|| flow.around.targets(value, &there, made.node))
-    }
-}
-
-impl<'a> Flow<'a, '_> {
-    /// Returns true if the only write of a variable by a node is that of a call which stores a new
-    /// object there.
-    fn stores_new(&self, place: &Place, node: NodeIndex) -> bool {
-        let Some(variable) = place.variable().filter(|_| place.path.is_empty()) else {
-            return false;
-        };
-        let accesses = self.effects[node].accesses.iter();
-        let writes = accesses
-            .filter(|one| one.kind != AccessKind::Read && self.may_share(&one.place, place));
-        let is_its = |call: &'a Expression| match &call.kind {
-            ExpressionKind::Call { callee, arguments, .. } => {
-                let made = self.around.models.call(callee).and_then(|model| model.makes);
-                let argument = made.and_then(|made| arguments.get(made));
-                argument.is_some_and(|one| address_of(one) == Some(variable))
-            }
-            _ => false,
-        };
-        let mut makes = false;
-        if let Some(expression) = self.expression_of(node) {
-            expression.walk(&mut |inner| makes |= is_its(inner));
-        }
-        makes && writes.count() == 1
-    }
-}
-
-/// Returns the variable of which an expression is the address.
-fn address_of(expression: &Expression) -> Option<VariableIndex> {
-    match &expression.kind {
-        ExpressionKind::Address(operand) => escape::plain_variable(operand),
-        ExpressionKind::Cast(_, operand) => address_of(operand),
-        _ => None,
     }
 }
 

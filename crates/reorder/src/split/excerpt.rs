@@ -119,7 +119,8 @@ int other(struct pair *two) { int own; own = 1; assigned = own + kept; return *(
 int f(sqlite3 *db, struct single *one) {
     return helper(one) + assigned + led_to + kept + sqlite3_exec(db, \"INSERT INTO t VALUES (1)\");
 }
-long again(sqlite3 *db, struct single *one) { f(db, one); f(db, one); return sqlite3_last_insert_rowid(db); }
+long again(sqlite3 *db, struct single *one) { f(db, one); f(db, one);
+    return sqlite3_last_insert_rowid(db); }
 ";
 
     #[test]

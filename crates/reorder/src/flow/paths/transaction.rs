@@ -90,7 +90,8 @@ impl State {
 }
 
 impl<'a> Flow<'a, '_> {
-    /// Returns true if a query of a node may roll back, or if the node may show that the server has.
+    /// Returns true if a query of a node may roll back, or if the node may show that the server
+    /// has.
     pub(crate) fn may_roll_back(&self, node: NodeIndex) -> bool {
         let Effects { queries, asks_open, .. } = &self.effects[node];
         !asks_open.is_empty()
