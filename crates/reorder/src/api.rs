@@ -106,6 +106,9 @@ pub struct Call {
     /// The arguments whose object ends with the call: `PQclear`, `free`. What was borrowed from it
     /// must not be used afterwards.
     pub ends: Vec<usize>,
+    /// The argument that leads to a pointer in which the call stores a new object, which the
+    /// program ends: `asprintf`.
+    pub makes: Option<usize>,
     /// The kind of the result.
     pub returns: Returns,
     /// True if the call reads what the last query on the connection left there:
@@ -133,6 +136,10 @@ pub struct Call {
     pub failure: Option<i64>,
     /// The results in `success` that mean that the query has returned a row: `sqlite3_step`.
     pub row: Vec<i64>,
+    /// The results that mean that a transaction is open, of a call that asks for it:
+    /// `sqlite3_get_autocommit`. Any other result means that the server has rolled it back, unless
+    /// the program has ended it. Such a call is a barrier where the transaction may go on.
+    pub open: Vec<i64>,
     /// True if the call may throw an exception that its arguments cause: `std::stoi`.
     pub throws: bool,
     /// True if the call has an effect outside of the program and the database, or depends on

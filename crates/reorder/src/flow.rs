@@ -15,12 +15,13 @@ pub mod access;
 mod bindings;
 mod bound;
 pub(crate) mod callers;
-mod connection;
+pub(crate) mod connection;
 mod effects;
 mod escape;
 mod failure;
 pub mod graph;
 mod known;
+mod made;
 mod number;
 pub(crate) mod parameter;
 pub(crate) mod paths;
@@ -606,7 +607,8 @@ impl<'f, 'a, 'p> Resolver<'f, 'a, 'p> {
         }
         let Some(value) = made.value else {
             if let Root::Variable(variable) = made.place.root
-                && prepared::preparations(flow, variable, made.node).next().is_some()
+                && (prepared::preparations(flow, variable, made.node).next().is_some()
+                    || flow.stores_new(&made.place, made.node))
             {
                 return vec![Place::whole(Root::Object(made.node))];
             }

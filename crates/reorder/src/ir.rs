@@ -72,6 +72,28 @@ pub struct LeftOut {
     pub assigned: BTreeSet<String>,
     /// The names of the structures of which they use a field.
     pub used_records: BTreeSet<String>,
+    /// The facts of the callers of the function that the rest is for.
+    #[serde(default)]
+    pub callers: Callers,
+}
+
+/// The facts of the callers of a function.
+#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Callers {
+    /// True if they may call it again behind a call of it.
+    pub again: bool,
+    /// The one that asks behind a call what a write has left on the connection, and of which
+    /// writes it does.
+    pub asking: Option<(String, LastSeen)>,
+}
+
+/// The writes whose order a caller may see from what the last of them leaves on the connection.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub enum LastSeen {
+    /// Those that insert rows.
+    Inserts,
+    /// All.
+    Writes,
 }
 
 impl LeftOut {

@@ -10,16 +10,30 @@ use crate::{
     units::Units,
 };
 
+/// An edit that moves parts of the text.
+#[derive(Clone, Debug)]
+pub(crate) struct Move {
+    pub(crate) edit: Edit,
+    /// The offsets of the parts, ascending: in the new text of the edit, and in the text before.
+    pub(crate) parts: Vec<(usize, usize)>,
+}
+
 /// Returns the edits that bring units into an order, by the texts that move with them; none if it
 /// is the order of the source.
 pub fn edits(chunks: &[Range], order: &[UnitIndex], text: &str) -> Vec<Edit> {
+    moves(chunks, order, text).into_iter().map(|one| one.edit).collect()
+}
+
+/// Returns the edit that brings units into an order, with the places of its parts.
+pub(crate) fn moves(chunks: &[Range], order: &[UnitIndex], text: &str) -> Option<Move> {
     let moved = |at: &usize| order[*at] != *at;
-    let Some(first) = (0..order.len()).find(moved) else { return Vec::new() };
+    let first = (0..order.len()).find(moved)?;
     let last = (0..order.len()).rfind(moved).expect("a permutation moves two or none");
     let range = Range::new(chunks[first].start, chunks[last].end);
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let mut moved = String::new();
+    let (mut moved, mut parts) = (String::new(), Vec::new());
     for &unit in &order[first..=last] {
+        parts.push((moved.len(), chunks[unit].start));
         moved.push_str(chunks[unit].of(text));
         if !moved.ends_with('\n') {
             moved.push_str(newline);
@@ -32,7 +46,7 @@ pub fn edits(chunks: &[Range], order: &[UnitIndex], text: &str) -> Vec<Edit> {
     if !range.of(text).ends_with('\n') && !swallows {
         moved.truncate(moved.trim_end_matches(['\n', '\r']).len());
     }
-    vec![Edit { range, text: moved }]
+    Some(Move { edit: Edit { range, text: moved }, parts })
 }
 
 /// Returns the text that moves with each unit; together they are one range without holes.

@@ -15,11 +15,11 @@ use crate::{
         calls::{self, Call, Ordinals},
     },
     rename::{self, Renaming},
-    restructure,
+    restructure::{self, Move},
     schema::Schema,
     solve::{Before, Broken, Limits, Problem, Solution, UnitCost},
     source::{self, Edit, Range},
-    split::{Sorted, Split, Unsorted},
+    split::{Sorted, Split, Unsorted, trace::Trace},
     transaction::{self, LeftOpen, NoTransaction, Transaction},
     units::{Barrier, Unit, Units},
     weights::{self, Costing, Measured, Scale},
@@ -57,6 +57,8 @@ pub struct Options {
 pub struct Rewritten {
     /// The text.
     pub text: String,
+    /// The way from the text back to the one in which the units had their old order.
+    pub(crate) moved: Trace,
     /// The statements that were split before the units were ordered, in the order of the splits.
     pub splits: Vec<Split>,
     /// The variables that got several names, in the order of the source.
@@ -210,14 +212,16 @@ pub fn rewrite(
     let (mut transactions, chunks): (Vec<Report>, Vec<Vec<Range>>) = reordered.into_iter().unzip();
     let left_open = left_open(&source);
     let lock_order = options.lock_order.then(|| lock_order::impose(&mut transactions));
-    let edits: Vec<Edit> = chunks
+    let moves: Vec<Move> = chunks
         .iter()
         .zip(&transactions)
-        .flat_map(|(chunks, report)| restructure::edits(chunks, &report.solution.order, text))
+        .filter_map(|(chunks, report)| restructure::moves(chunks, &report.solution.order, text))
         .collect();
+    let edits: Vec<Edit> = moves.iter().map(|one| one.edit.clone()).collect();
     let text = source::apply(text, &edits);
     Ok(Rewritten {
         text,
+        moved: Trace::of_moves(moves),
         splits: Vec::new(),
         renamings: Vec::new(),
         refusals: Vec::new(),

@@ -5,7 +5,8 @@
 //! the source; the front end reads the new text. A change is kept if the best order then costs
 //! less. Variables are renamed first; then statements are split, and if that or the renaming
 //! changed something, the other is tried again. So a second run finds nothing more to change. At
-//! the end loops are sorted by a key, if the user wants it (`sorting`); that must not cost more.
+//! the end, in the new order, loops are sorted by a key, if the user wants it (`sorting`); that
+//! must not cost more.
 
 mod sorting;
 
@@ -42,6 +43,7 @@ enum Change {
     Split(Split),
     Renamed(Vec<rename::Found>),
     Sorted(Sorted),
+    Reordered,
 }
 
 /// A function that reads an edited text of the file; several threads call it.
@@ -69,23 +71,15 @@ pub fn rewrite<E>(
     let mut search =
         Search { parse, first, last: None, versions: Vec::new(), unstated: Vec::new() };
     let refusals = search.run(&whole.transactions, models, schema, options);
-    let unsorted = search.sort(&whole.transactions, Setting { models, schema, options });
-    let Search { last, versions, unstated, .. } = search;
-    let Some(Changed { rewritten, .. }) = last else {
-        return Ok(Rewritten { refusals, unstated, unsorted, ..whole });
+    let mut rewritten = match search.last.take() {
+        Some(Changed { rewritten, .. }) => search.in_first_text(rewritten?),
+        None => whole,
     };
-    let mut rewritten = rewritten?;
-    for report in &mut rewritten.transactions {
-        for unit in &mut report.units {
-            for version in versions.iter().rev() {
-                unit.range = version.trace.range_before(unit.range);
-            }
-            let end = unit.range.end.saturating_sub(1).max(unit.range.start);
-            unit.lines = (unit.range.line(text), Range::new(end, end).line(text));
-        }
-    }
+    let mut unsorted = search.sort(&mut rewritten, Setting { models, schema, options });
+    let Search { versions, unstated, .. } = search;
     let places = Places { text, versions: &versions };
     let (splits, renamings, sorted) = (places.splits(), places.renamings(), places.sorted());
+    unsorted.retain(|one| sorted.iter().all(|other| other.line != one.line));
     Ok(Rewritten { splits, renamings, refusals, unstated, sorted, unsorted, ..rewritten })
 }
 
@@ -177,6 +171,20 @@ impl<E> Search<'_, E> {
             self.unstated = unstated;
         }
         is_split
+    }
+
+    /// Returns the result for the latest text, with places of the user's text.
+    fn in_first_text(&self, mut rewritten: Rewritten) -> Rewritten {
+        let text = self.first.1;
+        let units = rewritten.transactions.iter_mut().flat_map(|report| &mut report.units);
+        for unit in units {
+            for version in self.versions.iter().rev() {
+                unit.range = version.trace.range_before(unit.range);
+            }
+            let end = unit.range.end.saturating_sub(1).max(unit.range.start);
+            unit.lines = (unit.range.line(text), Range::new(end, end).line(text));
+        }
+        rewritten
     }
 
     /// Takes a changed text for the latest one.

@@ -200,6 +200,7 @@ fn other_order_of_locks_warns_of_deadlocks() {
 fn order_of_several_transactions_is_printed() {
     let rewritten = |reports: Vec<Report>| Rewritten {
         text: String::new(),
+        moved: Default::default(),
         splits: Vec::new(),
         sorted: Vec::new(),
         unsorted: Vec::new(),

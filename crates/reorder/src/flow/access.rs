@@ -277,6 +277,14 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             let use_of = used_by(expression);
             self.barrier(format!("{use_of}, after which nothing may move, by its model"));
         }
+        if !model.open.is_empty() {
+            let connection = model.connection.map(|one| self.led_to_by(arguments, one));
+            self.effects.asks_open.push(connection.unwrap_or_default());
+            let use_of = used_by(expression);
+            self.barrier(format!(
+                "{use_of}, and any query before it may have ended the transaction"
+            ));
+        }
         if let Some(parameters) = &model.parameters {
             let (argument, count) = (parameters.array, Some(parameters.count));
             let memory = Memory { argument, deep: true, count, ..Memory::default() };
@@ -305,6 +313,9 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             self.write(Place::whole(Root::Outside), None);
         }
         model.writes.iter().for_each(|&memory| self.write_memory(arguments, memory, model));
+        if let Some(made) = model.makes {
+            self.make(arguments, made, model);
+        }
         for &ended in &model.ends {
             for place in self.led_to_by(arguments, ended) {
                 self.read(place.clone());
@@ -391,6 +402,14 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             self.write(Place::whole(Root::Object(self.node)), None);
         }
         self.effects.queries.push(query);
+    }
+
+    /// Stores a pointer to a new object where an argument leads to.
+    fn make(&mut self, arguments: &'a [Expression], made: usize, model: &Call) {
+        let places = self.led_to_by(arguments, made);
+        self.write_one_of(places, None);
+        self.effects.makes_result = model.connection.is_some() || model.role != Role::None;
+        self.write(Place::whole(Root::Object(self.node)), None);
     }
 
     fn led_to_by(&self, arguments: &'a [Expression], argument: usize) -> Vec<Place> {
@@ -531,6 +550,10 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         }
         self.effects.writes_anything |= effects.writes_anything;
         self.effects.barriers.extend(effects.barriers.iter().cloned());
+        for connections in &effects.asks_open {
+            let connections = self.all_for_caller(connections, arguments, summary);
+            self.effects.asks_open.push(connections);
+        }
         self.effects.status |= effects.status;
         self.effects.result |= effects.result;
         self.effects.streams |= effects.streams;

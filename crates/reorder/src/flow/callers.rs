@@ -1,9 +1,13 @@
-//! Questions of callers for what the last write of a function has left on the connection.
+//! The callers of a function: their questions for what its last write has left on the connection,
+//! and whether they may call it again.
 //!
 //! SQLite keeps the number of the row that was inserted last, and of the rows that were changed
 //! last, over the commit. A function of the file that calls the transaction's function, directly or
 //! by way of others, and asks for such a number then, gets that of the transaction's last write,
 //! unless a later insert of its own replaces it.
+//!
+//! A function may be called again if a call leads to another one in a function of the file, or if a
+//! function of the file takes its address.
 
 use std::collections::BTreeSet;
 
@@ -15,24 +19,17 @@ use super::{
 };
 use crate::{
     api::Server,
-    ir::{Callee, Expression, ExpressionKind, Function},
+    ir::{Callee, Callers, Expression, ExpressionKind, Function, LastSeen},
 };
-
-/// The writes whose order a caller may see from what the last of them leaves on the connection.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum LastSeen {
-    /// Those that insert rows.
-    Inserts,
-    /// All.
-    Writes,
-}
 
 impl<'a> Flow<'a, '_> {
     /// Returns the function of the file that asks, behind a call of this one, what a write has left
     /// on the connection, and the writes of which it does.
     pub(crate) fn asked_by_caller(&self) -> Option<(&str, LastSeen)> {
         let found = self.known.asked_by_caller.get_or_init(|| {
-            self.find_asking_caller().map(|(caller, seen)| (caller.to_string(), seen))
+            let found = self.find_asking_caller();
+            let found = found.map(|(caller, seen)| (caller.to_string(), seen));
+            found.max(self.around.program.left_out.callers.asking.clone())
         });
         found.as_ref().map(|(caller, seen)| (caller.as_str(), *seen))
     }
@@ -42,18 +39,68 @@ impl<'a> Flow<'a, '_> {
             return None;
         }
         let functions = &self.around.program.functions;
-        let mut leading = BTreeSet::from([self.name]);
-        while let Some(more) = functions.iter().find(|one| {
-            !leading.contains(one.name.as_str()) && !summary::called(one).is_disjoint(&leading)
-        }) {
-            leading.insert(&more.name);
-        }
+        let leading = self.leading();
         let calls_it = |one: &&'a Function| !summary::called(one).is_disjoint(&leading);
         let asking = functions.iter().filter(calls_it).filter_map(|one| {
             let seen = self.questions_of(one, &mut BTreeSet::new())?;
             self.asks_behind(one, &leading).then_some((one.name.as_str(), seen))
         });
         asking.max_by_key(|(_, seen)| *seen)
+    }
+
+    /// Returns the function and those of the file that call it, directly or by way of others.
+    fn leading(&self) -> BTreeSet<&'a str> {
+        let functions = &self.around.program.functions;
+        let mut leading = BTreeSet::from([self.name]);
+        while let Some(more) = functions.iter().find(|one| {
+            !leading.contains(one.name.as_str()) && !summary::called(one).is_disjoint(&leading)
+        }) {
+            leading.insert(&more.name);
+        }
+        leading
+    }
+
+    /// Returns true if the file shows that the function may be called again behind a call of it.
+    pub(crate) fn is_called_again(&self) -> bool {
+        *self.known.called_again.get_or_init(|| {
+            let leading = self.leading();
+            let mut functions = self.around.program.functions.iter();
+            self.around.program.left_out.callers.again
+                || functions.any(|one| self.calls_again(one, &leading))
+        })
+    }
+
+    /// Returns the facts of the function's callers.
+    pub(crate) fn callers(&self) -> Callers {
+        let asking = self.asked_by_caller();
+        let asking = asking.map(|(caller, seen)| (caller.to_owned(), seen));
+        Callers { again: self.is_called_again(), asking }
+    }
+
+    /// Returns true if a function may call one of the leading functions behind a call of one, or
+    /// takes the address of one.
+    fn calls_again(&self, function: &'a Function, leading: &BTreeSet<&str>) -> bool {
+        let mut takes_address = false;
+        for_each_expression(function, &mut |one| {
+            if let ExpressionKind::Constant(name) = &one.kind {
+                takes_address |= leading.contains(name.as_str());
+            }
+        });
+        if takes_address || summary::called(function).is_disjoint(leading) {
+            return takes_address;
+        }
+        let around = self.around;
+        let flow = Flow::of(around.program, around.models, around.summaries, function);
+        let calls = |node: &NodeIndex| {
+            let expression = flow.expression_of(*node);
+            expression.is_some_and(|one| number_of_calls(one, leading) > 0)
+        };
+        let nodes: Vec<NodeIndex> = (0..flow.graph.nodes.len()).filter(calls).collect();
+        nodes.iter().any(|&node| {
+            let behind = flow.graph.reachable(node);
+            let own = flow.expression_of(node).map_or(0, |one| number_of_calls(one, leading));
+            own > 1 || nodes.iter().any(|&other| behind[other])
+        })
     }
 
     /// Returns the writes for which a function asks, or one that it calls.
@@ -134,4 +181,14 @@ impl<'a> Flow<'a, '_> {
         }
         found
     }
+}
+
+/// Returns the number of calls of some functions in an expression.
+fn number_of_calls(expression: &Expression, names: &BTreeSet<&str>) -> usize {
+    let mut count = 0;
+    expression.walk(&mut |one| {
+        let ExpressionKind::Call { callee: Callee::Function(name), .. } = &one.kind else { return };
+        count += usize::from(names.contains(name.as_str()));
+    });
+    count
 }

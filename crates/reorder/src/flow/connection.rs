@@ -16,14 +16,9 @@ impl<'a> Flow<'a, '_> {
     /// place that it leads to, if that is a single object: a function of the file may name it in
     /// another way than its caller.
     pub fn connection_of(&self, query: &QueryCall<'a>, node: NodeIndex) -> Option<Vec<String>> {
-        let mut texts = vec![self.argument_of(query, node)?];
-        if let [place] = &query.connections[..]
-            && place.root.is_single()
-            && !place.path.contains(&Step::Element(None))
-        {
-            texts.push(format!("{place:?}"));
-        }
-        Some(texts)
+        let mut found = vec![self.argument_of(query, node)?];
+        found.extend(texts(&query.connections));
+        Some(found)
     }
 
     fn argument_of(&self, query: &QueryCall<'a>, node: NodeIndex) -> Option<String> {
@@ -53,5 +48,15 @@ impl<'a> Flow<'a, '_> {
             Kind::Cast(..) => String::new(),
             kind => format!("{:?};", std::mem::discriminant(kind)),
         }
+    }
+}
+
+/// Returns the text of the connection that is one of some objects; none if there are several.
+pub(crate) fn texts(connections: &[Place]) -> Vec<String> {
+    let is_one =
+        |place: &Place| place.root.is_single() && !place.path.contains(&Step::Element(None));
+    match connections {
+        [place] if is_one(place) => vec![format!("{place:?}")],
+        _ => Vec::new(),
     }
 }

@@ -14,6 +14,9 @@ pub struct Effects<'a> {
     pub queries: Vec<QueryCall<'a>>,
     /// The reasons why nothing may move across the node; empty if something may.
     pub barriers: Vec<String>,
+    /// Of each of these reasons that is a question whether a transaction is open, the objects of
+    /// which one is the connection. Where control leaves the transaction, it is no such reason.
+    pub asks_open: Vec<Vec<Place>>,
     /// True if it may write any memory that is not the function's own.
     pub writes_anything: bool,
     /// True if the node asks whether a query succeeded.

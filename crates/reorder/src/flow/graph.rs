@@ -3,6 +3,8 @@
 //! A node's successors are the nodes that may come next. A `return`, a `throw` and the end of the
 //! function have none. A statement that the front end does not represent is a node with the reason.
 
+use std::collections::BTreeSet;
+
 use std::collections::BTreeMap;
 
 use super::test::{Test, integer};
@@ -96,6 +98,21 @@ impl<'a> Graph<'a> {
             }
         }
         reached
+    }
+
+    /// Returns true if each path from a node to another one that does not come back to the first
+    /// passes one of some others: from the condition of a loop, each path of the same iteration.
+    pub(crate) fn passes(&self, from: NodeIndex, node: NodeIndex, others: &[NodeIndex]) -> bool {
+        let (mut open, mut seen) = (self.nodes[from].successors.clone(), BTreeSet::new());
+        while let Some(at) = open.pop() {
+            if at == node {
+                return false;
+            }
+            if at != from && !others.contains(&at) && seen.insert(at) {
+                open.extend(&self.nodes[at].successors);
+            }
+        }
+        true
     }
 }
 

@@ -6,10 +6,10 @@ use std::{
     ops::Range,
 };
 
-use super::{Flow, access::Sql, callers::LastSeen, graph::NodeIndex, summary::for_each_expression};
+use super::{Flow, access::Sql, graph::NodeIndex, summary::for_each_expression};
 use crate::{
     api::{Role, Server},
-    ir::{Callee, ExpressionKind, Program},
+    ir::{Callee, ExpressionKind, LastSeen, Program},
     sql::{self, QueryKind},
 };
 
@@ -20,6 +20,8 @@ pub(super) struct Known {
     pub(super) asked_by_caller: OnceCell<Option<(String, LastSeen)>>,
     /// The names that the program uses.
     names: OnceCell<BTreeSet<String>>,
+    /// True if the file shows that the function may be called again.
+    pub(super) called_again: OnceCell<bool>,
     /// The roles of SQL texts.
     roles: RefCell<HashMap<String, Role>>,
 }

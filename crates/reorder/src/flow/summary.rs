@@ -20,8 +20,8 @@ use super::{
 use crate::{
     api::{Models, Returns, Role},
     ir::{
-        Callee, Expression, ExpressionKind as Kind, Function, LeftOut, Program, Scope, Variable,
-        VariableIndex,
+        Callee, Callers, Expression, ExpressionKind as Kind, Function, LeftOut, Program, Scope,
+        Variable, VariableIndex,
     },
 };
 
@@ -235,6 +235,7 @@ impl<'a> Summaries<'a> {
                 accesses,
                 queries,
                 barriers,
+                asks_open: effects.asks_open.clone(),
                 writes_anything: effects.writes_anything,
                 bound: effects
                     .bound
@@ -466,6 +467,7 @@ pub(crate) fn left_out(program: &Program, functions: &[&Function]) -> LeftOut {
     let assigned = assigned.map(|one| program.variable(one)).filter(|one| one.is_lasting());
     let used = functions.iter().flat_map(|one| records_of(one));
     LeftOut {
+        callers: Callers::default(),
         assigned: assigned.map(|one| one.name.clone()).collect(),
         used_records: used.map(str::to_owned).collect(),
     }

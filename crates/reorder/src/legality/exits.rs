@@ -194,9 +194,14 @@ fn tested(context: &Context<'_, '_, '_>, index: UnitIndex) -> Vec<Value> {
         }
         _ => false,
     };
-    let conditions = unit
-        .nodes()
-        .filter(|node| is_condition(node) && !is_query(*node) && decides(context, index, *node));
+    // Behind the question whether the server has rolled back, control leaves in any case.
+    let asks = |node: usize| {
+        let leaves = unit.pieces.iter().any(|piece| piece.leaving.contains(&node));
+        leaves && !flow.effects[node].asks_open.is_empty()
+    };
+    let conditions = unit.nodes().filter(|&node| {
+        is_condition(&node) && !is_query(node) && !asks(node) && decides(context, index, node)
+    });
     let mut open: Vec<Value> = conditions.flat_map(|node| values(context, node)).collect();
     let mut tested: Vec<Value> = Vec::new();
     while let Some(value) = open.pop() {

@@ -1,8 +1,12 @@
 //! Effects outside of the program and the database keep their order, and none changes places with
 //! an exit. A query that calls a function which is not known may have such an effect.
 //!
-//! The same holds of a variable that the function finds as its last call has left it, and that no
-//! caller can set: a `static` one, or one outside of functions, that it reads before it writes it.
+//! The same holds of what the function finds as its last call has left it, and writes: an attempt
+//! that an exit ends must not have changed it for the next one. This is
+//! - a `static` variable, or one outside of functions, that the function reads before it writes it;
+//! - memory of the caller that one statement reads and writes, as `cart->total += price` does;
+//! - all memory of the caller that the function reads before it writes it, if the file shows that
+//!   the function may be called again. Callers elsewhere set such memory before each call.
 //!
 //! So do the writes of which a caller sees the last one: in SQLite, a function of the file that
 //! asks for the number of the row which was inserted last, or of the rows which were changed last,
@@ -13,12 +17,17 @@
 
 use std::collections::BTreeSet;
 
-use super::{Context, Found, Rule, functions, values};
+use super::{
+    Context, Found, Rule, functions,
+    values::{self, Read},
+};
 use crate::{
     flow::{
-        callers::LastSeen,
-        place::{Place, Root},
+        access::AccessKind,
+        graph::NodeIndex,
+        place::{Place, Root, Step},
     },
+    ir::LastSeen,
     sql::QueryKind,
 };
 
@@ -73,13 +82,49 @@ fn keep_last_write(context: &Context<'_, '_, '_>, found: &mut Found) {
     }
 }
 
-/// Returns the variables that the transaction may read as the last call has left them.
+/// Returns what the transaction may read as the last call has left it.
 fn kept_between_calls(context: &Context<'_, '_, '_>, found: &Found) -> BTreeSet<Place> {
-    let is_kept = |place: &Place| match place.root {
+    let is_kept = |read: &Read| match read.place.root {
         Root::Variable(variable) => context.program.variable(variable).is_lasting(),
+        Root::Pointee(_) | Root::Behind(_) if !read.place.root.is_object() => {
+            is_kept_by_caller(context, read)
+        }
         _ => false,
     };
     let reads = found.reads(context);
-    let from_before = reads.iter().filter(|read| read.from_before).map(|read| &read.place);
-    from_before.filter(|place| is_kept(place)).cloned().collect()
+    let from_before = reads.iter().filter(|read| read.from_before && is_kept(read));
+    from_before.map(|read| read.place.clone()).collect()
+}
+
+/// Returns true if a read of the caller's memory finds there what an earlier call has left, and if
+/// a statement adds to it or the function may be called again.
+fn is_kept_by_caller(context: &Context<'_, '_, '_>, read: &Read) -> bool {
+    let nodes = context.units.units[read.unit].continuing_nodes();
+    let mut exposed = nodes.filter(|&node| context.flow.exposed_reads(node).contains(&&read.place));
+    exposed.any(|node| {
+        !is_set_before(context, node, &read.place)
+            && (context.flow.is_called_again() || accumulates(context, node, &read.place))
+    })
+}
+
+/// Returns true if a node writes the memory that it reads.
+fn accumulates(context: &Context<'_, '_, '_>, node: NodeIndex, place: &Place) -> bool {
+    let mut accesses = context.flow.effects[node].accesses.iter();
+    accesses.any(|access| {
+        access.kind != AccessKind::Read
+            && access.place.root == place.root
+            && context.flow.may_share(&access.place, place)
+    })
+}
+
+/// Returns true if each path to a node passes another node that writes exactly the place. A fetch
+/// is one: code behind it uses what it has written only if it has.
+fn is_set_before(context: &Context<'_, '_, '_>, node: NodeIndex, place: &Place) -> bool {
+    let flow = context.flow;
+    let writes = |other: &NodeIndex| {
+        let mut accesses = flow.effects[*other].accesses.iter();
+        *other != node && accesses.any(|one| one.kind != AccessKind::Read && one.place == *place)
+    };
+    let over: Vec<NodeIndex> = (0..flow.graph.nodes.len()).filter(writes).collect();
+    !place.path.contains(&Step::Element(None)) && flow.graph.passes(0, node, &over)
 }

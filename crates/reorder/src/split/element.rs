@@ -9,14 +9,11 @@
 //! **Safe because** the loop adds a constant other than zero to its variable in each iteration, and
 //! nothing else writes the variable, so that two iterations use different elements.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::{cell::RefCell, collections::BTreeMap};
 
 use crate::{
     flow::{
-        graph::{Graph, NodeIndex, NodeKind},
+        graph::{NodeIndex, NodeKind},
         place::{Place, Root, Step},
     },
     ir::{Expression, ExpressionKind as Kind, Scope, Type, VariableIndex},
@@ -135,7 +132,7 @@ impl<'c, 'a, 'p> Elements<'c, 'a, 'p> {
                     .filter(|one| self.nodes.contains(one))
                     .collect();
                 !flow.exposed_reads(node).contains(&&place)
-                    || leads_inside(node) && passes(&flow.graph, self.test, node, &set)
+                    || leads_inside(node) && flow.graph.passes(self.test, node, &set)
             })
     }
 
@@ -230,26 +227,6 @@ impl<'c, 'a, 'p> Elements<'c, 'a, 'p> {
             NodeKind::Outcome { .. } | NodeKind::Nothing | NodeKind::Opaque(_) => None,
         }
     }
-}
-
-/// Returns true if each path from a loop's condition to a node of its body passes one of some other
-/// nodes in the same iteration.
-pub(super) fn passes(
-    graph: &Graph<'_>,
-    test: NodeIndex,
-    node: NodeIndex,
-    others: &[NodeIndex],
-) -> bool {
-    let (mut open, mut seen) = (graph.nodes[test].successors.clone(), BTreeSet::new());
-    while let Some(at) = open.pop() {
-        if at == node {
-            return false;
-        }
-        if at != test && !others.contains(&at) && seen.insert(at) {
-            open.extend(&graph.nodes[at].successors);
-        }
-    }
-    true
 }
 
 /// A mention of an array.

@@ -6,13 +6,17 @@
 //!    bodies are replaced. So an edit of the function means the same in both.
 //! 2. *Same analysis.* A body stays if the function runs it, directly or through others, or if it
 //!    may prepare a statement. What else one function may learn of another is handed over in
-//!    [`LeftOut`]: the variables that are assigned, and the structures whose fields are used.
+//!    [`LeftOut`]: the variables that are assigned, the structures whose fields are used, and what
+//!    callers of the function do.
 //! 3. *Same meaning for the compiler.* A function whose body is left out stays defined. A body with
 //!    a preprocessor directive stays. If the excerpt does not compile, the whole text is used.
 
 use crate::{
     api::Models,
-    flow::summary,
+    flow::{
+        Flow,
+        summary::{self, Summaries},
+    },
     ir::{Function, LeftOut, Program},
     source::Range,
 };
@@ -54,7 +58,10 @@ impl Excerpt {
             return None;
         }
         let text = String::from_utf8(bytes).ok()?;
-        Some(Excerpt { text, left_out: summary::left_out(program, &functions) })
+        let summaries = Summaries::of_program(program, models);
+        let callers = Flow::of(program, models, &summaries, program.function(name)?).callers();
+        let left_out = LeftOut { callers, ..summary::left_out(program, &functions) };
+        Some(Excerpt { text, left_out })
     }
 }
 
@@ -87,13 +94,18 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::{clang::FrontEnd, flow::summary::Summaries, ir::VariableIndex};
+    use crate::{
+        clang::FrontEnd,
+        ir::{LastSeen, VariableIndex},
+    };
 
     /// `f` runs `helper`; of `other` it must know what it assigns and uses.
     const PROGRAM: &str = "
 typedef struct sqlite3 sqlite3;
 typedef struct sqlite3_stmt sqlite3_stmt;
 int sqlite3_prepare_v2(sqlite3 *, const char *, int, sqlite3_stmt **, const char **);
+long sqlite3_last_insert_rowid(sqlite3 *);
+int sqlite3_exec(sqlite3 *, const char *);
 struct pair { int a, b; };
 struct single { int a; };
 int assigned, led_to, kept;
@@ -104,7 +116,11 @@ int directive(void) {
     return ONE;
 }
 int other(struct pair *two) { int own; own = 1; assigned = own + kept; return *(&led_to) + two->a; }
-int f(struct single *one) { return helper(one) + assigned + led_to + kept; }
+int f(sqlite3 *db, struct single *one) {
+    return helper(one) + assigned + led_to + kept + sqlite3_exec(db, \"INSERT INTO t VALUES (1)\");
+}
+long again(sqlite3 *db, struct single *one) { f(db, one); f(db, one);
+    return sqlite3_last_insert_rowid(db); }
 ";
 
     #[test]
@@ -123,7 +139,8 @@ int f(struct single *one) { return helper(one) + assigned + led_to + kept; }
         let excerpt = Excerpt::of(&whole, PROGRAM, &models, "f").unwrap();
         let (before, behind) = PROGRAM.split_once("{ int own;").unwrap();
         assert!(excerpt.text.starts_with(before), "{}", excerpt.text);
-        assert!(excerpt.text.ends_with(behind.split_once('\n').unwrap().1), "{}", excerpt.text);
+        let behind = behind.split_once('\n').unwrap().1.split_once("{ f(db, one);").unwrap().0;
+        assert!(excerpt.text.contains(behind), "{}", excerpt.text);
         assert!(excerpt.text.contains("int other(struct pair *two) {for(;;);"), "{}", excerpt.text);
         let partial = Program { left_out: excerpt.left_out, ..parse(&excerpt.text) };
         let [all, some] = [&whole, &partial].map(|program| {
@@ -135,6 +152,8 @@ int f(struct single *one) { return helper(one) + assigned + led_to + kept; }
                 summaries.used_records().iter().map(|&one| one.to_owned()).collect();
             (assigned, records)
         });
+        assert!(partial.left_out.callers.again);
+        assert_eq!(partial.left_out.callers.asking, Some(("again".into(), LastSeen::Inserts)));
         assert_eq!(all.0, [true, true, false]);
         assert_eq!(all.1.len(), 2, "{all:?}");
         assert_eq!(some, all);

@@ -24,10 +24,7 @@
 
 use std::{cell::RefCell, collections::BTreeSet};
 
-use super::{
-    element::passes,
-    number::{self, Range},
-};
+use super::number::{self, Range};
 use crate::{
     api::Server,
     flow::{
@@ -192,7 +189,7 @@ impl<'a> Keys<'_, 'a, '_> {
 
     /// Returns true if a node of the body is executed behind one of others in the same iteration.
     fn passes(&self, node: NodeIndex, others: &[NodeIndex]) -> bool {
-        passes(&self.context.flow.graph, self.test, node, others)
+        self.context.flow.graph.passes(self.test, node, others)
     }
 
     /// Returns the value that a format writes, if it writes all of it.

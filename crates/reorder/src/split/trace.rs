@@ -1,29 +1,37 @@
 //! Places of an edited text in the text before the edits.
 
-use crate::source::{Edit, Range};
+use crate::{
+    restructure::Move,
+    source::{Edit, Range},
+};
 
-/// The edits of one split, in the order of the text.
-#[derive(Clone)]
-pub(crate) struct Trace(Vec<Edit>);
+/// The edits of one change, in the order of the text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trace(Vec<Move>);
 
 impl Trace {
     pub(crate) fn of(edits: &[Edit]) -> Trace {
-        let mut edits = edits.to_vec();
-        edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
-        Trace(edits)
+        let edits = edits.iter().cloned();
+        Trace::of_moves(edits.map(|edit| Move { edit, parts: Vec::new() }).collect())
+    }
+
+    pub(crate) fn of_moves(mut moves: Vec<Move>) -> Trace {
+        moves.sort_by_key(|one| (one.edit.range.start, one.edit.range.end));
+        Trace(moves)
     }
 
     /// Returns the offset before the edits; for inserted text, that of the edit.
     pub(crate) fn before(&self, offset: usize) -> usize {
         let (mut old, mut new) = (0, 0);
-        for edit in &self.0 {
+        for Move { edit, parts } in &self.0 {
             let start = new + (edit.range.start - old);
             if offset < start {
                 break;
             }
             let end = start + edit.text.len();
             if offset < end {
-                return edit.range.start;
+                let part = parts.iter().rfind(|(at, _)| *at <= offset - start);
+                return part.map_or(edit.range.start, |(at, from)| from + (offset - start - at));
             }
             (old, new) = (edit.range.end, end);
         }
@@ -45,7 +53,7 @@ impl Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source;
+    use crate::{restructure, source};
 
     #[test]
     fn each_kept_byte_is_traced_to_its_place() {
@@ -59,5 +67,17 @@ mod tests {
         let traced: Vec<usize> = (0..edited.len()).map(|at| trace.before(at)).collect();
         assert_eq!(traced, [0, 1, 2, 2, 2, 3, 6, 7, 8, 8, 9]);
         assert_eq!(trace.range_before(Range::new(4, 8)), Range::new(2, 8));
+    }
+
+    #[test]
+    fn moved_text_is_traced_to_where_it_stood() {
+        let (text, order) = ("ab\ncd\nef\ngh\n", [2, 0, 1]);
+        let chunks = [0, 3, 6].map(|start| Range::new(start, start + 3));
+        let moved: Vec<Move> = restructure::moves(&chunks, &order, text).into_iter().collect();
+        let edited = source::apply(text, &[moved[0].edit.clone()]);
+        assert_eq!(edited, "ef\nab\ncd\ngh\n");
+        let trace = Trace::of_moves(moved);
+        let traced: Vec<usize> = (0..edited.len()).map(|at| trace.before(at)).collect();
+        assert_eq!(traced, [6, 7, 8, 0, 1, 2, 3, 4, 5, 9, 10, 11]);
     }
 }

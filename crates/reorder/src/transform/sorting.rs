@@ -1,14 +1,16 @@
-//! Sorts the loops of the changed text by a key, one after the other, if the user wants it.
+//! Sorts the loops of a text in its new order by a key, if the user wants it.
 //!
 //! A loop is sorted if that is legal ([`sort`](crate::split::sort)) and the order of the queries
 //! then costs no more than before. The search begins with the last loop, so that the lines of those
-//! before it stay.
+//! before it stay. It ends when no more loop can be sorted, so that a second run sorts none.
+//!
+//! The order comes first: it decides which loop has used the keys of another one before.
 
 use super::{Change, Changed, Places, Search, Version, latest};
 use crate::{
     ir::Program,
     rename::Setting,
-    rewrite::{self, Report},
+    rewrite::{self, Report, Rewritten},
     source,
     split::{
         Obstacle, Sorted, Unsorted,
@@ -18,12 +20,41 @@ use crate::{
 };
 
 impl<E> Search<'_, E> {
-    /// Sorts loops. Returns those that keep the order of their iterations.
-    pub(super) fn sort(&mut self, reports: &[Report], setting: Setting<'_>) -> Vec<Unsorted> {
-        let Setting { options, .. } = setting;
+    /// Sorts loops. The reports stay as they are. Returns the loops that keep the order of their
+    /// iterations.
+    pub(super) fn sort(
+        &mut self,
+        rewritten: &mut Rewritten,
+        setting: Setting<'_>,
+    ) -> Vec<Unsorted> {
+        let Setting { models, schema, options } = setting;
+        let mut kept = Vec::new();
         if !options.sort_keys {
-            return Vec::new();
+            return kept;
         }
+        // A sorted loop is not sorted again, so that this ends.
+        loop {
+            let text = rewritten.text.clone();
+            let Ok(program) = (self.parse)(&text) else { break };
+            let Ok(reordered) = rewrite::rewrite(&program, &text, models, schema, options) else {
+                break;
+            };
+            let (trace, change) = (rewritten.moved.clone(), Change::Reordered);
+            self.versions.push(Version { text: text.clone(), trace, change });
+            self.last = Some(Changed { program, text, rewritten: Ok(reordered) });
+            let versions = self.versions.len();
+            kept = self.sort_each(setting);
+            let Some(Changed { rewritten: Ok(sorted), .. }) = self.last.take() else { break };
+            if self.versions.len() == versions {
+                break;
+            }
+            (rewritten.text, rewritten.moved) = (sorted.text, sorted.moved);
+        }
+        kept
+    }
+
+    /// Sorts loops of the latest text. Returns those that keep the order of their iterations.
+    fn sort_each(&mut self, setting: Setting<'_>) -> Vec<Unsorted> {
         let unsorted = self.versions.len();
         let mut lines: Vec<usize> = self.loops(setting).iter().map(|one| one.line).collect();
         lines.sort_unstable();
@@ -33,7 +64,7 @@ impl<E> Search<'_, E> {
             let Some(Candidate { function, line, outcome }) = found else { continue };
             let done = outcome.and_then(|(key, edits)| {
                 let sorted = Sorted { function: function.clone(), line, key };
-                self.apply(reports, setting, sorted, &edits)
+                self.apply(setting, sorted, &edits)
             });
             if let Err(reason) = done {
                 kept.push(Unsorted { function, line, reason });
@@ -46,7 +77,7 @@ impl<E> Search<'_, E> {
                 one.reason.line = places.user_line(unsorted, one.reason.line);
             }
         }
-        kept.reverse();
+        kept.sort_by_key(|one| one.line);
         kept
     }
 
@@ -60,13 +91,12 @@ impl<E> Search<'_, E> {
     /// Sorts a loop, unless the order of the queries then costs more.
     fn apply(
         &mut self,
-        reports: &[Report],
         setting: Setting<'_>,
         sorted: Sorted,
         edits: &[source::Edit],
     ) -> Result<(), Obstacle> {
         let Setting { models, schema, options } = setting;
-        let (_, text, before) = latest(self.first, &self.last, reports);
+        let (_, text, before) = latest(self.first, &self.last, &[]);
         let before = cost(before);
         let refused = |reason: String| Obstacle { line: 0, reason };
         let text = source::apply(text, edits);

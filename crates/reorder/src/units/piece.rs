@@ -11,6 +11,7 @@ use crate::{
     flow::{
         Flow,
         access::QueryCall,
+        connection,
         graph::{NodeIndex, NodeKind},
         place::{Place, Root},
     },
@@ -108,7 +109,8 @@ pub(super) fn pieces<'a>(
     let connection = connection(flow, transaction);
     let texts = texts(flow);
     let names = Names::of(&texts, flow.server());
-    let maker = Maker { flow, transaction, schema, text, connection, names };
+    let elsewhere = elsewhere(flow, connection.as_ref());
+    let maker = Maker { flow, transaction, schema, text, connection, elsewhere, names };
     let mut pieces: Vec<Piece<'a>> =
         transaction.statements.iter().map(|statement| maker.piece(statement)).collect();
     for index in 0..pieces.len() {
@@ -131,6 +133,8 @@ struct Maker<'m, 'a, 'p> {
     text: &'m str,
     /// The connection of the transaction, if it is known.
     connection: Option<Vec<String>>,
+    /// The nodes that may roll back on another connection, or ask about one.
+    elsewhere: BTreeSet<NodeIndex>,
     /// The facts about the names of tables in the function.
     names: Names,
 }
@@ -158,6 +162,28 @@ fn connection(flow: &Flow<'_, '_>, transaction: &Transaction<'_>) -> Option<Vec<
     flow.connection_of(query, node)
 }
 
+/// Returns the nodes that may roll back on another connection than the transaction's, or that may
+/// ask there whether a transaction is open.
+fn elsewhere(flow: &Flow<'_, '_>, connection: Option<&Vec<String>>) -> BTreeSet<NodeIndex> {
+    let Some(connection) = connection else { return BTreeSet::new() };
+    let rolls_back = |query: &QueryCall<'_>, node: NodeIndex| {
+        flow.may_have_role(query, node, Role::Rollback)
+            && flow.connection_of(query, node).is_some_and(|own| differs(&own, connection))
+    };
+    let is_elsewhere = |&node: &NodeIndex| {
+        let effects = &flow.effects[node];
+        let asked = |all: &Vec<Place>| differs(&connection::texts(all), connection);
+        effects.queries.iter().any(|query| rolls_back(query, node))
+            || effects.asks_open.iter().any(asked)
+    };
+    (0..flow.effects.len()).filter(is_elsewhere).collect()
+}
+
+/// Returns true if two connections have no text in common.
+fn differs(one: &[String], other: &[String]) -> bool {
+    !one.iter().any(|text| other.contains(text))
+}
+
 impl<'a> Maker<'_, 'a, '_> {
     fn piece(&self, statement: &'a Statement) -> Piece<'a> {
         let range = statement.range;
@@ -183,8 +209,9 @@ impl<'a> Maker<'_, 'a, '_> {
             piece.barriers.push(Barrier::Ends);
         }
         for &node in &piece.nodes {
-            let reasons = self.flow.effects[node].barriers.iter().cloned();
-            piece.barriers.extend(reasons.map(Barrier::Because));
+            if !self.only_asks(node) {
+                piece.barriers.extend(self.reasons(node));
+            }
             for query in &self.flow.effects[node].queries {
                 match self.queries(query, node) {
                     Ok(queries) => piece.queries.extend(queries),
@@ -194,6 +221,18 @@ impl<'a> Maker<'_, 'a, '_> {
         }
         piece.barriers.dedup();
         piece
+    }
+
+    /// Returns the reasons why nothing may move across a node.
+    fn reasons(&self, node: NodeIndex) -> impl Iterator<Item = Barrier> {
+        self.flow.effects[node].barriers.iter().cloned().map(Barrier::Because)
+    }
+
+    /// Returns true if nothing may move across a node only because it asks whether a transaction is
+    /// open.
+    fn only_asks(&self, node: NodeIndex) -> bool {
+        let effects = &self.flow.effects[node];
+        !effects.asks_open.is_empty() && effects.asks_open.len() == effects.barriers.len()
     }
 
     /// Analyses the query of a call, for each text that it may run; none if it only prepares one.
@@ -209,8 +248,6 @@ impl<'a> Maker<'_, 'a, '_> {
             _ => {}
         }
         let connection = self.flow.connection_of(call, node);
-        let differs =
-            |one: &Vec<String>, other: &Vec<String>| !one.iter().any(|text| other.contains(text));
         if let (Some(one), Some(other)) = (&connection, &self.connection)
             && differs(one, other)
         {
@@ -257,6 +294,10 @@ impl<'a> Maker<'_, 'a, '_> {
             pieces[index].leaving =
                 own.iter().copied().filter(|&node| !self.continues(node, next, &own)).collect();
         }
+        let asking = own.iter().copied().filter(|&node| self.only_asks(node));
+        let asking: Vec<NodeIndex> =
+            asking.filter(|node| !pieces[index].leaving.contains(node)).collect();
+        pieces[index].barriers.extend(asking.into_iter().flat_map(|node| self.reasons(node)));
         if !pieces[index].barriers.is_empty() {
             pieces[index].exits = self.exits_of_barrier(&own, next);
             return;
@@ -279,14 +320,16 @@ impl<'a> Maker<'_, 'a, '_> {
                 if !is_return && (own.contains(&target) || Some(target) == next) {
                     continue;
                 }
-                if !is_return && self.is_inside(pieces, target) {
-                    barriers.push(because("it jumps within the transaction"));
-                } else if self.rolls_back(target, is_return, node, &own, &paths) {
+                let is_inside = !is_return && self.is_inside(pieces, target);
+                let may_leave = !is_inside || self.ends_there(pieces, target);
+                if may_leave && self.rolls_back(target, is_return, node, &own, &paths) {
                     let reads = if is_return { vec![] } else { self.reads_behind(node, target) };
                     let on_failure = self.follows_failure_only(node, &own, true)
                         || paths.leave_on_failure(node, target)
                         || late.iter().any(|paths| paths.leave_on_failure(node, target));
                     exits.push(Exit { node, on_failure, reads });
+                } else if is_inside {
+                    barriers.push(because("it jumps within the transaction"));
                 } else if throws {
                     barriers.push(because("whether `throw` rolls back is not known"));
                 } else if !is_return && next.is_none() {
@@ -360,6 +403,23 @@ impl<'a> Maker<'_, 'a, '_> {
         !pieces[..at].iter().any(|piece| piece.barriers.contains(&Barrier::Ends))
     }
 
+    /// Returns true if control goes from a node of a piece to the end of the transaction, without
+    /// another query: to a statement that commits or rolls back as the path decides.
+    fn ends_there(&self, pieces: &[Piece<'a>], node: NodeIndex) -> bool {
+        let Some(at) = pieces.iter().position(|piece| piece.nodes.contains(&node)) else {
+            return false;
+        };
+        let ends = |piece: &Piece<'a>| piece.barriers.contains(&Barrier::Ends);
+        let Some(end) = pieces[at..].iter().position(ends) else { return false };
+        let is_silent = |&node: &NodeIndex| {
+            let effects = &self.flow.effects[node];
+            effects.queries.is_empty() && effects.barriers.is_empty()
+        };
+        let behind = self.flow.graph.reachable(node);
+        pieces[at..at + end].iter().flat_map(|piece| &piece.nodes).all(is_silent)
+            && !pieces[..at].iter().flat_map(|piece| &piece.nodes).any(|&node| behind[node])
+    }
+
     /// Returns true if every path from an exit passes a rollback, or if the server has rolled back
     /// because a query has failed.
     fn rolls_back(
@@ -372,10 +432,17 @@ impl<'a> Maker<'_, 'a, '_> {
     ) -> bool {
         let fails =
             || self.follows_failure_only(from, own, false) || paths.leave_on_failure(from, target);
-        if self.flow.failure_aborts() && fails() || paths.leave_undone(from, target) {
+        if self.flow.failure_aborts() && fails() {
             return true;
         }
         let graph = &self.flow.graph;
+        let behind = graph.reachable(target);
+        if self.elsewhere.iter().any(|one| own.contains(one) || *one == target || behind[*one]) {
+            return false;
+        }
+        if paths.leave_undone(from, target) {
+            return true;
+        }
         let is_rollback = |node: NodeIndex| self.flow.surely_rolls_back(node);
         // The rollback may stand in the same statement, before the `return`.
         let before_return = |from: NodeIndex| {

@@ -141,11 +141,16 @@ impl<'f, 'a, 'p> Paths<'f, 'a, 'p> {
         let Some(states) = self.leaving(node, target) else { return false };
         let from: Vec<(NodeIndex, State)> =
             states.into_iter().map(|state| (target, state)).collect();
-        let goes_on = |node: NodeIndex, _: &State| !is_rollback(node);
-        let is_end = |&node: &NodeIndex| self.flow.graph.nodes[node].successors.is_empty();
+        let goes_on = |_: NodeIndex, state: &State| !state.is_undone();
+        let is_end = |node: NodeIndex| self.flow.graph.nodes[node].successors.is_empty();
+        let ends_undone = |node: NodeIndex, state: &State| {
+            let mut behind = self.flow.states_behind(node, state.clone()).into_iter();
+            state.is_undone() || behind.all(|one| one.is_undone())
+        };
         !from.is_empty()
             && self.flow.paths(from, &goes_on).is_some_and(|states| {
-                states.keys().filter(|node| is_end(node)).all(|&node| is_rollback(node))
+                let mut ends = states.into_iter().filter(|(node, _)| is_end(*node));
+                ends.all(|(node, before)| before.iter().all(|one| ends_undone(node, one)))
             })
     }
 
@@ -161,7 +166,7 @@ impl<'f, 'a, 'p> Paths<'f, 'a, 'p> {
                 continue;
             }
             let next = &self.flow.graph.nodes[node].successors;
-            if next.is_empty() {
+            if next.is_empty() || self.flow.may_commit(node) {
                 return false;
             }
             open.extend(next);

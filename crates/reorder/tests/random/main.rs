@@ -137,14 +137,17 @@ fn random_programs_do_the_same_split_and_in_the_order_of_keys() {
 
 /// Programs of which a second rewrite changed more than the first: in the first one, a query is
 /// checked behind another query; in the second one, a loop with queries ends before a statement is
-/// prepared.
+/// prepared; in the last ones, a loop can be sorted in the new order only.
 #[test]
 fn programs_that_changed_twice_change_once() {
     let Some(mut oracle) = oracle() else { return };
     let one = oracle.check(&[generator::program(1011)], DATA, &mut Counts::default());
     oracle.renames = true;
     let other = oracle.check(&[generator::reusing(991)], DATA, &mut Counts::default());
-    assert!(one.is_empty() && other.is_empty(), "{one:?}, {other:?}");
+    (oracle.renames, oracle.sorts, oracle.splits) = (false, true, true);
+    let sorted = oracle.check(&[3024, 3040].map(generator::sorted), DATA, &mut Counts::default());
+    let wrong = [one, other, sorted].concat();
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 /// Checks `count` programs, or the same share of the number that the user says.
@@ -163,7 +166,7 @@ fn check(oracle: &mut Oracle, make: Make, count: u64) -> Counts {
     assert!(failed.is_empty(), "seeds {failed:?}");
     if counts.programs >= 100 {
         assert!(counts.changed * 100 >= counts.programs * 30, "too few are changed: {counts}");
-        assert!(counts.committed > counts.rolled_back, "too many roll back: {counts}");
+        assert!(counts.committed * 2 > counts.rolled_back, "too many roll back: {counts}");
     }
     counts
 }

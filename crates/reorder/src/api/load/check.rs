@@ -32,12 +32,14 @@ fn check_call(call: &Call) -> Result<(), String> {
     check_memory("reads", &call.reads)?;
     check_memory("writes", &call.writes)?;
     check_ends(call)?;
+    check_makes(call)?;
     let only_with = [
         (call.last_write, call.reads_last, "last_write", "reads_last"),
         (!call.success.is_empty(), call.status, "success", "status"),
         (call.failure.is_some(), !call.success.is_empty(), "failure", "success"),
         (!call.row.is_empty(), !call.success.is_empty(), "row", "success"),
         (call.format, call.sql.is_some(), "format", "sql"),
+        (!call.open.is_empty(), call.reads_last, "open", "reads_last"),
     ];
     let is_other = |row: &&i64| !call.success.is_empty() && !call.success.contains(**row);
     if let Some(row) = call.row.iter().find(is_other) {
@@ -169,6 +171,20 @@ fn check_ends(call: &Call) -> Result<(), String> {
         if call.returns == Returns::Borrowed(*argument) {
             return Err(format!("the result is borrowed from argument {argument}, which ends"));
         }
+    }
+    Ok(())
+}
+
+/// Checks that a call which stores a new object does nothing else with the pointer.
+fn check_makes(call: &Call) -> Result<(), String> {
+    let Some(made) = call.makes else { return Ok(()) };
+    let names = |all: &[Memory]| all.iter().any(|memory| memory.argument == made);
+    if names(&call.reads) || names(&call.writes) || call.ends.contains(&made) {
+        let message = "needs no `reads`, `writes` or `ends`: the call stores a new pointer";
+        return Err(format!("`makes` of argument {made} {message}"));
+    }
+    if call.role == Role::Prepare || call.returns != Returns::Value {
+        return Err("a call with `makes` prepares nothing, and its result is a number".to_owned());
     }
     Ok(())
 }

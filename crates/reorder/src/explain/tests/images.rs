@@ -162,6 +162,7 @@ fn page_needs_no_other_file() {
     let lock_order = Some(Imposed::Impossible);
     let rewritten = Rewritten {
         text: String::new(),
+        moved: Default::default(),
         splits: Vec::new(),
         sorted: Vec::new(),
         unsorted: Vec::new(),

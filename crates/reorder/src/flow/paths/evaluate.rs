@@ -36,7 +36,8 @@ impl<'a> Flow<'a, '_> {
     ) -> Values {
         let is_unused = match &one.kind {
             Kind::Call { callee, .. } => {
-                self.around.models.call(callee).is_some_and(|model| !runs(model))
+                let model = self.around.models.call(callee);
+                model.is_some_and(|model| !runs(model) && model.open.is_empty())
             }
             _ => false,
         };
@@ -182,7 +183,7 @@ impl<'a> At<'_, 'a, '_> {
         })
     }
 
-    fn truths(&self, one: &'a Expression, state: State) -> Truths {
+    pub(super) fn truths(&self, one: &'a Expression, state: State) -> Truths {
         match &one.kind {
             Kind::Unary(operator, operand) if operator == "!" => {
                 let truths = self.truths(operand, state).into_iter();
@@ -331,6 +332,12 @@ impl<'a> At<'_, 'a, '_> {
         let Kind::Call { arguments, .. } = &call.kind else { return Vec::new() };
         if runs(model) {
             self.run(&mut state);
+        }
+        if !model.open.is_empty() {
+            let over = Number::Not(model.open.iter().copied().collect());
+            let over = (over, state.clone().rolled_back());
+            let open = model.open.iter().map(|&one| (Number::Is(one), state.clone()));
+            return open.chain([over]).collect();
         }
         let results = (self.flow.successes_of(call, model), failures(model));
         let (Some(successes), Some(failure), true) = (results.0, results.1, model.status) else {

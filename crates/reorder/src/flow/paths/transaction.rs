@@ -1,6 +1,7 @@
 //! The begins and rollbacks on paths, and the queries that run behind a rollback.
 //!
-//! A call whose SQL may be one of several texts is taken with each of them. The SQL of a function's
+//! A call whose SQL may be one of several texts is taken with each of them, or with the one that a
+//! condition chooses on the path. The SQL of a function's
 //! parameter is known at the function's calls only: a path through the function notes that it has
 //! run the parameter.
 
@@ -11,11 +12,11 @@ use crate::{
     api::Role,
     flow::{
         Flow,
-        access::{QueryCall, Sql, variable},
+        access::{Effects, QueryCall, Sql, variable},
         graph::{NodeIndex, NodeKind},
         summary::Summary,
     },
-    ir::{Expression, Scope, VariableIndex},
+    ir::{Expression, ExpressionKind as Kind, Scope, VariableIndex},
 };
 
 /// The last begin or rollback of a path.
@@ -36,6 +37,8 @@ pub(super) struct Progress {
     runs: bool,
     /// True if it has run a query or a commit behind a rollback, without a begin in between.
     goes_on: bool,
+    /// True if it has committed, or has run a text that is not known, before any rollback.
+    may_have_committed: bool,
     /// The parameters of the function that it has run as SQL, or as a prepared statement if the
     /// second is true.
     parameters: BTreeSet<(VariableIndex, bool)>,
@@ -47,7 +50,11 @@ impl Progress {
         match role {
             Role::Begin => self.last = Last::Begin,
             Role::Rollback => self.last = Last::Rollback,
-            Role::Query | Role::Commit | Role::Barrier => self.run(),
+            Role::Commit => {
+                self.may_have_committed |= self.last != Last::Rollback;
+                self.run();
+            }
+            Role::Query | Role::Barrier => self.run(),
             Role::Prepare | Role::None => {}
         }
     }
@@ -64,16 +71,39 @@ impl Progress {
 
 impl State {
     /// Returns true if the path has rolled back, and has not begun a transaction since.
-    pub(crate) fn is_undone(&self) -> bool {
+    fn has_rolled_back(&self) -> bool {
         self.progress.last == Last::Rollback
+    }
+
+    /// Returns true if the path has rolled back and nothing of the transaction is left: no text of
+    /// it may have committed before.
+    pub(crate) fn is_undone(&self) -> bool {
+        let Progress { may_have_committed, parameters, .. } = &self.progress;
+        self.has_rolled_back() && !may_have_committed && parameters.is_empty()
+    }
+
+    /// Returns the state behind a rollback.
+    pub(super) fn rolled_back(mut self) -> State {
+        self.progress.pass(Role::Rollback);
+        self
     }
 }
 
 impl<'a> Flow<'a, '_> {
-    /// Returns true if a query of a node may roll back.
+    /// Returns true if a query of a node may roll back, or if the node may show that the server
+    /// has.
     pub(crate) fn may_roll_back(&self, node: NodeIndex) -> bool {
-        let queries = &self.effects[node].queries;
-        queries.iter().any(|one| self.may_have_role(one, node, Role::Rollback))
+        let Effects { queries, asks_open, .. } = &self.effects[node];
+        !asks_open.is_empty()
+            || queries.iter().any(|one| self.may_have_role(one, node, Role::Rollback))
+    }
+
+    /// Returns true if a query of a node may commit, as one whose text is not known.
+    pub(crate) fn may_commit(&self, node: NodeIndex) -> bool {
+        self.effects[node].queries.iter().any(|one| {
+            let roles = self.roles_of(one, node);
+            roles.is_empty() || roles.contains(&Role::Commit)
+        })
     }
 
     /// Returns true if a node rolls back whenever control passes it.
@@ -111,7 +141,8 @@ impl<'a> Flow<'a, '_> {
         if !rollbacks.clone().any(|node| self.may_go_on_behind(node, counts)) {
             return false;
         }
-        let follows = |node: NodeIndex, state: &State| own.contains(&node) || state.is_undone();
+        let follows =
+            |node: NodeIndex, state: &State| own.contains(&node) || state.has_rolled_back();
         let Some(states) = self.paths(vec![(own[0], self.state_at(own[0]))], &follows) else {
             return true;
         };
@@ -164,7 +195,7 @@ impl<'a> Flow<'a, '_> {
     }
 
     /// Returns the states behind the evaluation of a node.
-    fn states_behind(&self, node: NodeIndex, state: State) -> Vec<State> {
+    pub(crate) fn states_behind(&self, node: NodeIndex, state: State) -> Vec<State> {
         match self.graph.nodes[node].kind {
             NodeKind::Return(Some(value)) => {
                 let values = self.values_at(node, value, state).into_iter();
@@ -201,13 +232,34 @@ impl<'a> At<'_, 'a, '_> {
         let mut queries = self.flow.effects[self.node].queries.iter();
         let is_its = |query: &&QueryCall<'a>| std::ptr::eq(query.expression, call);
         let Some(query) = queries.find(is_its) else { return vec![state] };
-        let roles: BTreeSet<Role> = self.flow.roles_of(query, self.node).into_iter().collect();
         let (sql, statement) = match query.sql {
+            Sql::Expression(sql) if query.model.role == Role::Query => {
+                return self.behind_text(sql, false, state);
+            }
             Sql::Expression(sql) => (Some(sql), false),
             Sql::Statement(sql) => (Some(sql), true),
             _ => (None, false),
         };
+        let roles: BTreeSet<Role> = self.flow.roles_of(query, self.node).into_iter().collect();
         self.behind_roles(&roles, sql, statement, state)
+    }
+
+    /// Returns the states behind a query that an expression has the text or the statement of: the
+    /// one that a condition without an effect chooses.
+    fn behind_text(&self, sql: &'a Expression, statement: bool, state: State) -> Vec<State> {
+        match &sql.kind {
+            Kind::Conditional(condition, yes, no) if !has_effect(condition) => {
+                let truths = self.truths(condition, state).into_iter();
+                let behind = truths.flat_map(|(truth, state)| {
+                    self.behind_text(if truth { yes } else { no }, statement, state)
+                });
+                behind.collect()
+            }
+            _ => {
+                let roles = self.flow.roles_of_argument(sql, statement, self.node);
+                self.behind_roles(&roles, Some(sql), statement, state)
+            }
+        }
     }
 
     /// Returns the states behind a query that has one of some roles. If they are not known, and it
@@ -228,7 +280,10 @@ impl<'a> At<'_, 'a, '_> {
                     state.progress.parameters.insert((parameter, statement));
                     state.progress.goes_on |= last == Last::Rollback;
                 }
-                (None, _) => state.progress.run(),
+                (None, last) => {
+                    state.progress.may_have_committed |= last != Last::Rollback;
+                    state.progress.run();
+                }
             }
             return vec![state];
         }
@@ -253,20 +308,22 @@ impl<'a> At<'_, 'a, '_> {
             state.progress.run();
         }
         state.progress.goes_on |= inner.goes_on;
+        state.progress.may_have_committed |= inner.may_have_committed && !state.has_rolled_back();
         let start = vec![state];
         let run = inner.parameters.iter().fold(start, |states, &(parameter, statement)| {
             let number = summary.parameters.iter().position(|&one| one == parameter);
             let argument = number.and_then(|number| arguments.get(number));
-            let roles = argument.map_or(BTreeSet::new(), |argument| {
-                self.flow.roles_of_argument(argument, statement, self.node)
-            });
-            let states = states.into_iter();
-            states.flat_map(|one| self.behind_roles(&roles, argument, statement, one)).collect()
+            let behind = |one: State| match argument {
+                Some(argument) => self.behind_text(argument, statement, one),
+                None => self.behind_roles(&BTreeSet::new(), None, statement, one),
+            };
+            states.into_iter().flat_map(behind).collect()
         });
         let mut run: Vec<State> = run;
         for state in &mut run {
             // Whether the parameter ran before or behind is not known: a rollback counts.
-            if inner.last == Last::Rollback || inner.last == Last::Begin && !state.is_undone() {
+            if inner.last == Last::Rollback || inner.last == Last::Begin && !state.has_rolled_back()
+            {
                 state.progress.last = inner.last;
             }
         }
@@ -284,4 +341,20 @@ impl<'a> At<'_, 'a, '_> {
         }
         states
     }
+}
+
+/// Returns true if the evaluation of an expression may change something.
+fn has_effect(expression: &Expression) -> bool {
+    let mut found = false;
+    expression.walk(&mut |inner| {
+        found |= matches!(
+            inner.kind,
+            Kind::Call { .. }
+                | Kind::Construct(..)
+                | Kind::Assign { .. }
+                | Kind::Increment(..)
+                | Kind::Opaque(_)
+        );
+    });
+    found
 }

@@ -18,7 +18,6 @@ use crate::{
     },
     ir::{Scope, Type},
     legality::place_name,
-    split::element::passes,
 };
 
 /// Refuses a value that leaves its iteration.
@@ -95,7 +94,7 @@ impl Loop<'_, '_, '_, '_> {
                     accesses.any(|one| one.kind == AccessKind::Write && one.place.covers(place))
                 };
                 let over: Vec<NodeIndex> = own.iter().copied().filter(overwrites).collect();
-                if !passes(&flow.graph, self.counting.test, node, &over) {
+                if !flow.graph.passes(self.counting.test, node, &over) {
                     let name = place_name(self.context, place);
                     let reason = format!("it reads {name}, which an earlier iteration may write");
                     return Err(self.obstacle(self.range_of(node), reason));

@@ -32,6 +32,15 @@ int db_rows(struct db *db, const char *sql, ...);
 /* Returns the number of rows that the last query changed. */
 long db_changed(struct db *db);
 
+/* Runs a query and stores its rows, which rows_free frees. Returns 0, or another value if it
+ * fails. */
+struct rows;
+int db_rows_of(struct db *db, struct rows **rows, const char *sql, ...);
+
+/* Returns the number in a row and a column. */
+long rows_number(const struct rows *rows, int row, int column);
+void rows_free(struct rows *rows);
+
 /* Has no model. */
 void unknown(void);
 

@@ -1,0 +1,26 @@
+// The code behind the exits asks about another connection, and rolls back there.
+// api: sqlite
+// expect: unchanged
+// keeps: barrier, it leaves without a rollback
+#include <stddef.h>
+
+#include <sqlite3.h>
+
+int pay(sqlite3 *db, sqlite3 *other)
+{
+    if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
+        return -1;
+    if (sqlite3_exec(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1", NULL, NULL,
+                     NULL) != SQLITE_OK)
+        goto fail;
+    if (sqlite3_exec(db, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2", NULL, NULL,
+                     NULL) != SQLITE_OK)
+        goto fail;
+    if (sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+        goto fail;
+    return 0;
+fail:
+    if (!sqlite3_get_autocommit(other))
+        sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL);
+    return -1;
+}

@@ -1,0 +1,24 @@
+// The text that the exits run before the rollback may be a commit.
+// api: sqlite
+// expect: unchanged
+// keeps: barrier, it leaves without a rollback
+#include <stddef.h>
+
+#include <sqlite3.h>
+
+int pay(sqlite3 *db, const char *text)
+{
+    sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
+    if (sqlite3_exec(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1", NULL, NULL,
+                     NULL))
+        goto fail;
+    if (sqlite3_exec(db, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2", NULL, NULL,
+                     NULL))
+        goto fail;
+    sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    return 0;
+fail:
+    sqlite3_exec(db, text, NULL, NULL, NULL);
+    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return -1;
+}

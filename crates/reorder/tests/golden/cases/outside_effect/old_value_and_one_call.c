@@ -1,0 +1,38 @@
+// The only caller calls once: nothing reads what a failed attempt has left.
+// server: sqlite
+// expect: moves
+#include "shop.h"
+
+struct cart {
+    int item;
+    long total;
+};
+
+int pay(struct db *db, struct cart *k)
+{
+    long price = 0;
+
+    db_begin(db);
+    long old = k->total;
+    price = db_number(db, "SELECT i_price FROM item WHERE i_id = ?", k->item);
+    if (db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1"))
+        goto fail;
+    k->total = old + price;
+    if (db_run(db, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2"))
+        goto fail;
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+}
+
+int pay_one(struct db *db, int item, long *total)
+{
+    struct cart cart = { item, 0 };
+
+    if (pay(db, &cart))
+        return -1;
+    *total = cart.total;
+    return 0;
+}
