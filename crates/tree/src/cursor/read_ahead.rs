@@ -28,7 +28,7 @@ use crate::node::Node;
 
 /// Leaves of a window: a quarter of a MiB, which is two reads of a device if they are adjacent, and
 /// half of those that the read queue has in flight if they are not.
-const LEAVES_MAX: usize = 32;
+const LEAVES_MAX: u8 = 32;
 /// A window of as many leaves is followed by another.
 const LEAVES_STEADY: usize = 8;
 
@@ -36,7 +36,7 @@ const LEAVES_STEADY: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReadAhead {
     /// The number of leaves of the next window.
-    count: usize,
+    count: u8,
     /// The branch that leads to the window's leaves, and the last of these.
     parent: PageId,
     last: PageId,
@@ -110,7 +110,7 @@ impl Cursor {
             return Vec::new();
         };
         let node = Node::new(&*parent);
-        let most = self.read_ahead.count.min(tree.pool.read_ahead_max());
+        let most = usize::from(self.read_ahead.count).min(tree.pool.read_ahead_max());
         let mut leaves = vec![leaf];
         let mut key = std::mem::take(&mut self.probe);
         for n in 1..most {
