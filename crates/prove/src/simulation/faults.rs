@@ -46,13 +46,19 @@ impl World {
     }
 
     /// Handles an operation that failed because of the disk; `at` is its transaction, if it belongs
-    /// to one.
+    /// to one. It may have begun before the faults of the disk ended.
     ///
     /// # Errors
     /// If no fault of the disk explains the error.
-    pub(super) fn handle_failure(&mut self, at: Option<usize>, error: &Error) -> Verdict {
+    pub(super) fn handle_failure(
+        &mut self,
+        at: Option<usize>,
+        error: &Error,
+        began_with_faults: bool,
+    ) -> Verdict {
         print_step(|| format!("  met {error}"));
-        if !self.is_faulty && !PowerCut::caused(error) && !HeldReads::caused(error) {
+        let was_faulty = self.is_faulty || began_with_faults;
+        if !was_faulty && !PowerCut::caused(error) && !HeldReads::caused(error) {
             return Err(Violation::unexpected("the disk is fine", error));
         }
         if self.engine().health().is_err() {

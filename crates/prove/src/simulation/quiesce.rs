@@ -23,6 +23,10 @@ impl World {
         if self.engine().health().is_err() {
             self.kill()?;
         }
+        if self.is_faulty {
+            let waiting = self.sessions.iter_mut().flatten().filter(|session| session.is_waiting());
+            waiting.for_each(|session| session.began_with_faults = true);
+        }
         self.is_faulty = false;
         self.is_running = false;
         self.finish_all()?;

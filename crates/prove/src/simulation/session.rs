@@ -82,6 +82,9 @@ pub(super) struct Session {
     pub(super) refusals: u32,
     /// True if the call that waits was found to wait for a lock.
     waits_for_lock: bool,
+    /// True if the call that waits began before the faults of the disk ended: a read that has
+    /// failed by then is reported by a later poll.
+    pub(super) began_with_faults: bool,
     /// A description of the last operation, if steps are printed.
     last: String,
 }
@@ -116,6 +119,7 @@ impl Session {
             depends_on: 0,
             refusals: 0,
             waits_for_lock: false,
+            began_with_faults: false,
             last: String::new(),
         }
     }

@@ -302,6 +302,8 @@ impl World {
         let around = Surroundings { tables, state, others: &self.sessions, is_stopped };
         let progress = session.step(&mut self.random, &around)?;
         let refusals = session.refusals;
+        let began_with_faults = session.began_with_faults;
+        session.began_with_faults &= matches!(progress, Progress::Waits);
         print_step(|| format!("  {at}: {:?} {progress:?}", session.last()));
         self.sessions[at] = Some(session);
         match progress {
@@ -324,7 +326,7 @@ impl World {
             Progress::DiskFailed(error) => {
                 // The rollback of a deadlock's victim has failed: it has ended all the same.
                 self.sessions[at].take_if(|session| session.has_ended());
-                self.handle_failure(Some(at), &error)
+                self.handle_failure(Some(at), &error, began_with_faults)
             }
             Progress::Commit => self.commit(at),
             Progress::Rollback => self.roll_back(at),
@@ -440,7 +442,7 @@ impl World {
     pub(super) fn judge_result(&mut self, call: &str, result: Result<(), Error>) -> Verdict {
         let Err(error) = result else { return Ok(()) };
         match classify(call, error)? {
-            Progress::DiskFailed(error) => self.handle_failure(None, &error),
+            Progress::DiskFailed(error) => self.handle_failure(None, &error, false),
             _ => {
                 self.counters.full += 1;
                 Ok(())
@@ -489,7 +491,7 @@ impl World {
                 self.unfinished_drops.push(name.into());
                 self.note_durable_change(change);
                 if let Ok(Progress::DiskFailed(error)) = classify("Database::drop_table", error) {
-                    self.handle_failure(None, &error)?;
+                    self.handle_failure(None, &error, false)?;
                 }
             }
             Err(error) => return self.handle_failed_change(change, error),
