@@ -4,20 +4,20 @@
 //! Invariants:
 //! - CURRENT-1. A wait is identified by its owner and its number. Whatever a thread reads of an
 //!   owner between two moments at which the owner is in the same wait belongs to that wait: a
-//!   waiting owner does nothing (LOCK-REGISTRY-3).
+//!   waiting owner does nothing (WAIT-RECORD-2).
 //! - CURRENT-2. Only the reader pays: a waiter publishes nothing for this beside what detectors
 //!   need. The reader holds the latch of a queue for one pass over it, and allocates nothing then.
 //!
 //! Range locks list their holders. Intent locks are counted only, so of their holders the reader
 //! gets the numbers; those that are known for another reason are named: an owner that waits has
-//! published its intent locks (LOCK-REGISTRY-4), and the user of the table may know others.
+//! published its intent locks (WAIT-RECORD-3), and the user of the table may know others.
 
 use crate::{
     cycle::{Awaited, intent_name},
     intent::IntentMode,
     mode::RangeMode,
-    registry::{Target, WaitState},
     table::LockTable,
+    wait_record::{Target, WaitState},
 };
 
 /// Upper bound on the owners that are listed for a wait.
@@ -81,15 +81,15 @@ impl LockTable {
     /// Returns the waits that go on now, in no particular order. Visits every owner.
     #[cold]
     pub fn ongoing_waits(&self) -> Vec<OngoingWait> {
-        (0..self.shared.registry.len()).filter_map(|owner| self.ongoing_wait(owner)).collect()
+        (0..self.shared.participants.len()).filter_map(|owner| self.ongoing_wait(owner)).collect()
     }
 
     fn ongoing_wait(&self, owner: u32) -> Option<OngoingWait> {
-        let slot = self.shared.registry.slot(owner);
-        let state = slot.state();
-        let target = slot.target(state)?;
+        let record = self.shared.record(owner);
+        let state = record.state();
+        let target = record.target(state)?;
         // The target is that of `state` if the owner has not moved meanwhile.
-        let is_same = slot.state() == state;
+        let is_same = record.state() == state;
         let lock = match target {
             Target::Range(id) => self.entry_named(id).map_or(Awaited::Range(id), Awaited::Intent),
             Target::Intent(entry) => Awaited::Intent(entry),
@@ -99,14 +99,14 @@ impl LockTable {
 
     /// Returns true if the wait still goes on.
     pub fn still_waits(&self, wait: &OngoingWait) -> bool {
-        self.shared.registry.slot(wait.owner).state() == wait.state
+        self.shared.record(wait.owner).state() == wait.state
     }
 
     /// Returns the owners of these waits that hold an intent lock with this entry, and the mode of
     /// each.
     pub fn waiting_holders(&self, waits: &[OngoingWait], entry: u32) -> Vec<(u32, IntentMode)> {
         let held = |wait: &OngoingWait| {
-            let held = self.shared.registry.slot(wait.owner).intent_on(entry)?;
+            let held = self.shared.record(wait.owner).intent_on(entry)?;
             Some((wait.owner, held.mode))
         };
         waits.iter().filter_map(held).collect()

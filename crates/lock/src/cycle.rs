@@ -6,7 +6,7 @@
 //!   wait, so the facts read of them one after the other were all true at one moment (unless a
 //!   member gives up at a time limit; see GRAPH-2). A victim chosen by a rule, such as its age, has
 //!   a cycle to report only if the checker found one.
-//! - CYCLE-2. Owners are identified by their slot's number, which the user of the table maps to a
+//! - CYCLE-2. Owners are identified by their number, which the user of the table maps to a
 //!   transaction. Keys are identified by their hash.
 //! - CYCLE-3. No function here is called before an owner has waited or was refused.
 //!
@@ -15,7 +15,7 @@
 
 use crate::{
     entries::LockEntry, identity::LockId, intent::IntentMode, mode::RangeMode, owner::LockOwner,
-    registry::Target, table::LockTable,
+    table::LockTable, wait_record::Target,
 };
 
 /// Upper bound on the holders that are reported.
@@ -66,8 +66,8 @@ impl LockTable {
     #[cold]
     pub(crate) fn describe(&self, owners: &[u32]) -> Vec<CycleMember> {
         let target = |owner: u32| {
-            let slot = self.shared.registry.slot(owner);
-            slot.target(slot.state())
+            let record = self.shared.record(owner);
+            record.target(record.state())
         };
         let Some(&last) = owners.last() else { return Vec::new() };
         let mut before = target(last);
@@ -105,7 +105,7 @@ impl LockTable {
                 })
             }
             Target::Intent(entry) => {
-                let held = self.shared.registry.slot(owner).intent_on(entry);
+                let held = self.shared.record(owner).intent_on(entry);
                 let held = held.map_or(NOTHING, |held| held.mode.name());
                 let wanted = self.resource(entry).locks.lock().wanted_by(owner);
                 (held, wanted.map_or(held, |mode| mode.name()))
@@ -124,7 +124,7 @@ impl LockTable {
     ) -> Vec<(u32, &'static str)> {
         let mut found = [None; HOLDERS_MAX];
         let entries = self.bucket(id).entries.lock();
-        let others = entries.holders(id).filter(|entry| entry.owner != owner.slot);
+        let others = entries.holders(id).filter(|entry| entry.owner != owner.number);
         let blocking = others.filter(|entry| !entry.wanted.compatible(mode));
         for (place, entry) in found.iter_mut().zip(blocking) {
             *place = Some((entry.owner, entry.granted.name()));

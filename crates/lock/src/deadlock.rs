@@ -65,11 +65,11 @@ impl LockTable {
     /// walks the exact graph first, to count false victims.
     pub(crate) fn die_by_rule(&self, owner: &mut LockOwner) -> bool {
         let mut graph = std::mem::take(&mut owner.graph);
-        let is_true = graph.find_cycle(self, owner.slot) && graph.is_certain(self, owner.slot);
+        let is_true = graph.find_cycle(self, owner.number) && graph.is_certain(self, owner.number);
         let cycle = if is_true { self.describe(&graph.owners()) } else { Vec::new() };
         owner.graph = graph;
         let died = self.withdraw(owner, false) == Withdrawal::Done;
-        let counters = &self.slot(owner).counters;
+        let counters = &self.record(owner).counters;
         if died {
             owner.cycle = cycle;
         }

@@ -9,7 +9,7 @@
 //! - ENTRIES-3. `first[..min(len, 2)]` are the foremost entries; the overflow is empty unless
 //!   `len > 2`.
 //! - ENTRIES-4. `waiting` counts the entries whose `wanted` differs from `granted`. It fits 16
-//!   bits: an owner waits for one lock at a time, and the registry has at most 65,535 owners.
+//!   bits: an owner waits for one lock at a time, and there are at most 65,535 owners.
 //! - ENTRIES-5. In every entry `wanted` covers `granted` and `granted` covers `kept`.
 //! - ENTRIES-6. Of every waiting entry, `wanted` covers `floor` and `ceiling` covers `wanted`.
 //!
@@ -48,7 +48,7 @@ use crate::{identity::LockId, mode::RangeMode};
 pub(crate) struct LockEntry {
     /// The identity that is locked.
     pub(crate) id: LockId,
-    /// The owner's slot in the registry.
+    /// The owner's number.
     pub(crate) owner: u32,
     /// The mode that the owner holds.
     pub(crate) granted: RangeMode,

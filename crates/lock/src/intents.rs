@@ -32,8 +32,8 @@ use crate::{
     intent::{HeldIntent, IntentMode},
     owner::{LockOwner, Request},
     parts::{Holder, Resources},
-    registry::Target,
     table::{LockTable, Outcome, WaitLimit},
+    wait_record::Target,
 };
 
 impl LockTable {
@@ -116,7 +116,7 @@ impl LockTable {
         }
         let resource = self.resource(entry);
         let mut locks = resource.locks.lock();
-        if locks.request(owner.slot, before, wanted, queue) {
+        if locks.request(owner.number, before, wanted, queue) {
             // An upgrade to an absolute mode also meets the descendant tag.
             let tag = resource.tag_for(wanted);
             drop(locks);
@@ -188,7 +188,7 @@ impl LockTable {
     pub(crate) fn end_stored(&self, owner: &mut LockOwner) {
         if let Some(store) = &self.shared.store {
             store.end(&mut Holder::new(self, owner));
-            self.shared.registry.wake(&mut owner.granted);
+            self.shared.wake(&mut owner.granted);
         }
     }
 

@@ -11,7 +11,8 @@
 //! | `identity` | lock identities |
 //! | `entries`, `queue` | a bucket's requests, and the rules that grant them |
 //! | `resource` | the counters of intent locks |
-//! | `registry` | the slots of owners: the shared state of a waiting owner; statistics |
+//! | `participants` | the participant records: one for each owner, with what others see of it |
+//! | `wait_record` | the lock table's part of such a record: the state of a waiting owner |
 //! | `owner` | the private lock state of a transaction |
 //! | `table` | buckets and tags; operations that never wait |
 //! | `wait`, `intents` | operations that may wait |
@@ -50,13 +51,14 @@ mod intent;
 mod intents;
 mod mode;
 mod owner;
+mod participants;
 pub mod parts;
 mod queue;
-mod registry;
 mod resource;
 mod table;
 mod victims;
 mod wait;
+mod wait_record;
 
 pub use current::{BlockingOwner, InTheWay, OngoingWait};
 pub use cycle::{Awaited, CycleMember};
@@ -64,7 +66,8 @@ pub use identity::{LockId, ResourceId};
 pub use intent::{AbsoluteMode, IntentMode};
 pub use mode::{Part, RangeMode};
 pub use owner::{LockOwner, WaitLength};
+pub use participants::{PARTICIPANTS_MAX, Participant, Participants};
 pub use parts::LockParts;
-pub use registry::LockStats;
 pub use table::{LockOptions, LockTable, Outcome, WaitLimit};
 pub use victims::RetryPriority;
+pub use wait_record::LockStats;

@@ -15,7 +15,7 @@
 //!   granted and not picked up yet.
 //!
 //! Only the owner's thread accesses these fields; the state of a waiting owner that others must see
-//! is in its slot (see `registry`).
+//! is in its participant record (see `wait_record`).
 
 use std::{
     fmt,
@@ -31,9 +31,9 @@ use crate::{
     identity::LockId,
     intent::{HeldIntent, IntentMode},
     mode::RangeMode,
-    registry::OwnerSlot,
     table::LockTable,
     victims::RetryPriority,
+    wait_record::WaitRecord,
 };
 
 /// A waiting request, with the data needed to pick it up or to undo it.
@@ -72,7 +72,10 @@ pub struct WaitLength {
 /// Dropping an owner withdraws its request and releases its locks without a commit.
 pub struct LockOwner {
     pub(crate) table: LockTable,
-    pub(crate) slot: u32,
+    /// The number of its participant record.
+    pub(crate) number: u32,
+    /// True if no later owner may have the number (PARTICIPANT-2).
+    keeps_number: bool,
     pub(crate) txn: TxnId,
     pub(crate) max_tag: Lsn,
     /// The lock taken last: a row that was read for update is written next (OWNER-3).
@@ -91,7 +94,7 @@ pub struct LockOwner {
     pub(crate) pipeline: u64,
     /// The owners for which this one must not block (LOCK-WAIT-6).
     pub(crate) suspended: Vec<u32>,
-    /// Slots to wake after a release; empty between calls.
+    /// Owners to wake after a release; empty between calls.
     pub(crate) granted: Vec<u32>,
     /// The working memory of detectors; empty until the first wait.
     pub(crate) graph: Graph,
@@ -113,10 +116,11 @@ pub(crate) const HELD_KEPT: usize = 4096;
 pub(crate) const NO_LOCK: (LockId, RangeMode) = (LockId(0), RangeMode::NN);
 
 impl LockOwner {
-    pub(crate) fn new(table: LockTable, slot: u32) -> LockOwner {
+    pub(crate) fn new(table: LockTable, number: u32) -> LockOwner {
         let mut owner = LockOwner {
             table,
-            slot,
+            number,
+            keeps_number: false,
             txn: TxnId::NONE,
             max_tag: Lsn::ZERO,
             last: NO_LOCK,
@@ -138,7 +142,7 @@ impl LockOwner {
 
     /// Returns this owner's id as it appears in [`CycleMember`]; unique while the owner exists.
     pub fn number(&self) -> u32 {
-        self.slot
+        self.number
     }
 
     /// Takes the length of the last wait, granted or not; returns `None` if there was none since
@@ -158,16 +162,13 @@ impl LockOwner {
     #[inline]
     pub fn set_txn(&mut self, txn: TxnId) {
         self.txn = txn;
-        self.own_slot().rest(false);
         self.begin_age();
     }
 
-    /// Declares that no transaction runs with this owner until [`set_txn`](Self::set_txn): it holds
-    /// nothing, and its thread has no work here. Waiters spin only while there are no more owners
-    /// with a transaction than processors.
-    #[inline]
-    pub fn rest(&self) {
-        self.own_slot().rest(true);
+    /// Withholds the owner's number from later owners: its participant record stays in use after
+    /// the owner is dropped.
+    pub fn keep_number(&mut self) {
+        self.keeps_number = true;
     }
 
     /// Returns the priority that the transaction should keep if it has to start over. Must be
@@ -183,9 +184,9 @@ impl LockOwner {
         // An age that was not needed yet is assigned later.
         let age = if priority.age == 0 { self.priority.age } else { priority.age };
         self.priority = RetryPriority { age, ..priority };
-        self.own_slot().priority.publish_age(age);
+        self.record().priority.publish_age(age);
         if let Some(method) = &self.table.shared.method {
-            method.resumed(self.slot);
+            method.resumed(self.number);
         }
     }
 
@@ -228,7 +229,7 @@ impl LockOwner {
     fn begin_known(&mut self) {
         self.take_age();
         if let Some(method) = &self.table.shared.method {
-            method.released(self.slot);
+            method.released(self.number);
         }
     }
 
@@ -237,20 +238,20 @@ impl LockOwner {
     fn take_age(&mut self) {
         // Relaxed: the numbers differ, and nothing else is ordered by them.
         self.priority.age = self.table.shared.ages.fetch_add(1, Ordering::Relaxed);
-        self.own_slot().priority.publish_age(self.priority.age);
+        self.record().priority.publish_age(self.priority.age);
     }
 
     /// Publishes the priority of a waiting owner for detectors, before the wait is published
-    /// (LOCK-REGISTRY-6).
+    /// (WAIT-RECORD-4).
     pub(crate) fn publish_priority(&mut self) {
         if self.priority.age == 0 {
             self.take_age();
         }
-        self.own_slot().priority.publish(self.priority, self.pipeline);
+        self.record().priority.publish(self.priority, self.pipeline);
     }
 
-    fn own_slot(&self) -> &OwnerSlot {
-        self.table.shared.registry.slot(self.slot)
+    fn record(&self) -> &WaitRecord {
+        self.table.shared.record(self.number)
     }
 
     /// Returns the highest tag met: a result that depends on data protected by these locks may
@@ -274,7 +275,7 @@ impl LockOwner {
     pub fn range_locks(&self) -> Vec<(LockId, RangeMode)> {
         let lock = |id: &LockId| {
             let entries = self.table.bucket(*id).entries.lock();
-            entries.position(*id, self.slot).map(|at| (*id, entries.get(at).granted))
+            entries.position(*id, self.number).map(|at| (*id, entries.get(at).granted))
         };
         self.held.iter().filter_map(lock).collect()
     }
@@ -287,7 +288,7 @@ impl LockOwner {
     /// Returns true if `id` is held in `mode` or a stronger one.
     pub fn holds(&self, id: LockId, mode: RangeMode) -> bool {
         let entries = self.table.bucket(id).entries.lock();
-        entries.held_by(id, self.slot).covers(mode)
+        entries.held_by(id, self.number).covers(mode)
     }
 
     /// Returns the place of a resource in the private table.
@@ -312,14 +313,16 @@ impl Drop for LockOwner {
         let table = self.table.clone();
         table.release_all(self, None);
         table.end_stored(self);
-        table.shared.registry.give_back(self.slot);
+        if !self.keeps_number {
+            table.shared.participants.give_back(self.number);
+        }
     }
 }
 
 impl fmt::Debug for LockOwner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LockOwner")
-            .field("slot", &self.slot)
+            .field("number", &self.number)
             .field("txn", &self.txn)
             .field("max_tag", &self.max_tag)
             .field("held", &self.held.len())

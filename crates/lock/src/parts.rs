@@ -25,7 +25,7 @@
 //! - LOCK-PARTS-5. The rank that [`Victims`] gives depends only on its arguments (VICTIM-1). It
 //!   orders owners that have never been victims; the others rank above them, by age, under every
 //!   policy (VICTIM-2).
-//! - LOCK-PARTS-6. Owners are identified by the numbers of their slots ([`LockOwner::number`]),
+//! - LOCK-PARTS-6. Owners are identified by the numbers of their records ([`LockOwner::number`]),
 //!   which are below 65,536 and used again. What a detector keeps for a number may belong to an
 //!   owner that is gone.
 //! - LOCK-PARTS-7. An owner has an entry in the queue of [`IntentStore::name`] for exactly the mode

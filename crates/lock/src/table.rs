@@ -15,7 +15,7 @@
 //!   allocation: the allocator calls nothing of the engine, so no thread waits for a latch while it
 //!   holds what the allocator needs. Threads that want the latch meanwhile spin a little longer.
 //!
-//! Latch order: a bucket's or resource's latch, then an owner's slot (`registry`); nothing after
+//! Latch order: a bucket's or resource's latch, then an owner's participant record; nothing after
 //! that. The `confirmation` mutex comes before all of them.
 //!
 //! Algorithm: "Efficient Locking for Databases", section 2.2 (requests), 4.2 (queues and
@@ -35,13 +35,16 @@
 #[cfg(all(test, loom))]
 pub(crate) mod models;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use clearway_base::Lsn;
 use clearway_sync::{
     CachePadded, Mutex, SpinLatch,
     atomic::{AtomicU32, AtomicU64, Ordering},
-    invariant, prefetch_to_write,
+    invariant, prefetch_to_write, wake,
 };
 
 use crate::{
@@ -49,13 +52,18 @@ use crate::{
     identity::{LockId, ResourceId},
     mode::RangeMode,
     owner::{HELD_KEPT, LockOwner, NO_LOCK},
+    participants::{PARTICIPANTS_MAX, Participant, ParticipantTable, Participants},
     parts::{Detector, IntentStore, LockParts, ProductLockParts, Resources, Victims},
     queue::{Handover, Purpose, RequestResult},
-    registry::{LockStats, OwnerRegistry},
     resource::Resource,
     victims::Rank,
     wait::SPIN_ROUNDS,
+    wait_record::{LockStats, WaitRecord},
 };
+
+/// Upper bound on the owners scanned by `is_oversubscribed`: reading 128 remote cache lines takes a
+/// few microseconds, about the cost of one sleep.
+const SCANNED_MAX: u32 = 128;
 
 /// Options of a lock table.
 #[derive(Clone, Debug)]
@@ -135,7 +143,7 @@ impl Bucket {
     #[inline]
     pub(crate) fn tag(&self) -> Lsn {
         // Relaxed: the caller holds the bucket's latch; or was granted its lock after the tag rose,
-        // which the Acquire of `OwnerSlot::is_granted` saw (BUCKET-2); or is `pass_tag`, which
+        // which the Acquire of `WaitRecord::is_granted` saw (BUCKET-2); or is `pass_tag`, which
         // states its reason.
         Lsn(self.tag.load(Ordering::Relaxed))
     }
@@ -186,7 +194,9 @@ pub struct LockTable {
 pub(crate) struct LockTableShared {
     buckets: Box<[Bucket]>,
     resources: Box<[CachePadded<Resource>]>,
-    pub(crate) registry: OwnerRegistry,
+    pub(crate) participants: Arc<dyn ParticipantTable>,
+    /// The time from which grants are counted.
+    created: Instant,
     /// Held while a waiter confirms that it is in a cycle and withdraws, so that there is one
     /// victim at a time.
     pub(crate) confirmation: Mutex<()>,
@@ -207,16 +217,58 @@ pub(crate) struct LockTableShared {
 }
 
 impl LockTableShared {
+    /// Returns what other owners see of the waits of an owner.
+    #[inline]
+    pub(crate) fn record(&self, owner: u32) -> &WaitRecord {
+        self.participants.wait_record(owner)
+    }
+
+    /// Returns a time as recorded grants have it.
+    pub(crate) fn us_at(&self, time: Instant) -> u64 {
+        WaitRecord::grant_time(time.saturating_duration_since(self.created))
+    }
+
+    /// Wakes these owners and empties the list. The caller holds no latch of the lock table. (It
+    /// may hold a leaf's latch, if the tree releases a lock that it no longer needs.)
+    pub(crate) fn wake(&self, granted: &mut Vec<u32>) {
+        for record in granted.drain(..).map(|owner| self.record(owner)) {
+            record.record_grant(|| self.us_at(Instant::now()));
+            // Comes after the grant: see `is_granted_or_wakes`.
+            if let Some(waker) = record.take_waker() {
+                wake(waker);
+            }
+        }
+    }
+
+    /// Returns true if roughly more than `most` owners have a transaction, or if there are too many
+    /// owners to scan.
+    pub(crate) fn is_oversubscribed(&self, most: u32) -> bool {
+        let participants = &self.participants;
+        let count = participants.len();
+        let runs = |owner: &u32| participants.runs(*owner);
+        count > most
+            && (count > SCANNED_MAX || (0..count).filter(runs).nth(most as usize).is_some())
+    }
+
     /// Returns the rank of an owner in the choice of a victim; `closes` is set if it closed the
     /// cycle.
-    pub(crate) fn rank(&self, slot: u32, closes: bool) -> Rank {
-        self.registry.slot(slot).priority.rank(self.victims.as_deref(), closes)
+    pub(crate) fn rank(&self, owner: u32, closes: bool) -> Rank {
+        self.record(owner).priority.rank(self.victims.as_deref(), closes)
     }
 }
 
 impl LockTable {
-    /// Creates a table without locks.
+    /// Creates a table without locks, with participant records of its own.
     pub fn new(options: LockOptions) -> LockTable {
+        LockTable::with_participants(options, Arc::new(Participants::<()>::new()))
+    }
+
+    /// Creates a table without locks. Its owners are numbered as the given participants, and what
+    /// the table notes of an owner lies in the participant's record.
+    pub fn with_participants<T: Participant>(
+        options: LockOptions,
+        participants: Arc<Participants<T>>,
+    ) -> LockTable {
         let buckets = options.buckets.next_power_of_two();
         let resources = 1 + options.intents.next_power_of_two();
         let (method, victims) = (options.parts.detector(), options.parts.victims());
@@ -224,7 +276,8 @@ impl LockTable {
             shared: Arc::new(LockTableShared {
                 buckets: (0..buckets).map(|_| Bucket::new()).collect(),
                 resources: (0..resources).map(|_| CachePadded::default()).collect(),
-                registry: OwnerRegistry::new(),
+                participants,
+                created: Instant::now(),
                 confirmation: Mutex::new(()),
                 store: options.parts.intents(resources as u32),
                 spinners: CachePadded::new(AtomicU32::new(0)),
@@ -241,9 +294,16 @@ impl LockTable {
     /// Creates a new owner without locks. Reuse it for consecutive transactions.
     ///
     /// # Panics
-    /// If there are already 65,535 owners.
+    /// If there are already [`PARTICIPANTS_MAX`] owners.
     pub fn owner(&self) -> LockOwner {
-        LockOwner::new(self.clone(), self.shared.registry.claim())
+        self.try_owner(PARTICIPANTS_MAX).expect("no more owners at a time (PARTICIPANT-3)")
+    }
+
+    /// Creates a new owner without locks, unless there are `most` owners. Reuse it for consecutive
+    /// transactions.
+    pub fn try_owner(&self, most: u32) -> Option<LockOwner> {
+        let number = self.shared.participants.claim(most)?;
+        Some(LockOwner::new(self.clone(), number))
     }
 
     #[inline]
@@ -310,7 +370,7 @@ impl LockTable {
         }
         let bucket = self.bucket(id);
         let mut entries = bucket.entries.lock();
-        let result = entries.request(id, owner.slot, mode, purpose);
+        let result = entries.request(id, owner.number, mode, purpose);
         // After the grant, and in the same latch hold (BUCKET-3).
         let tag = bucket.tag();
         drop(entries);
@@ -332,7 +392,7 @@ impl LockTable {
     pub fn check(&self, owner: &mut LockOwner, id: LockId, mode: RangeMode) -> Outcome {
         let bucket = self.bucket(id);
         let entries = bucket.entries.lock();
-        if !entries.admits(id, owner.slot, mode) {
+        if !entries.admits(id, owner.number, mode) {
             return Outcome::Denied;
         }
         let tag = bucket.tag();
@@ -348,7 +408,7 @@ impl LockTable {
     pub fn release(&self, owner: &mut LockOwner, id: LockId) {
         let bucket = self.bucket(id);
         let mut entries = bucket.entries.lock();
-        let Some(at) = entries.position(id, owner.slot) else { return };
+        let Some(at) = entries.position(id, owner.number) else { return };
         let kept = entries.get(at).kept;
         entries.lower(at, kept, self.granting(&mut owner.granted));
         drop(entries);
@@ -356,7 +416,7 @@ impl LockTable {
         if let Some(at) = place.filter(|_| kept.is_none()) {
             owner.held.swap_remove(at);
         }
-        self.shared.registry.wake(&mut owner.granted);
+        self.shared.wake(&mut owner.granted);
     }
 
     /// Releases every lock and resets the owner for the next transaction. This sets
@@ -374,7 +434,7 @@ impl LockTable {
             self.release_range(owner, id, RangeMode::NN, commit);
         }
         self.release_intents(owner, commit);
-        self.shared.registry.wake(&mut owner.granted);
+        self.shared.wake(&mut owner.granted);
         owner.max_tag = Lsn::ZERO;
         owner.last = NO_LOCK;
         owner.begin_lock_epoch();
@@ -390,7 +450,7 @@ impl LockTable {
         held.retain(|&id| !self.release_range(owner, id, RangeMode::XX, None).is_none());
         owner.held = held;
         self.release_shared_intents(owner);
-        self.shared.registry.wake(&mut owner.granted);
+        self.shared.wake(&mut owner.granted);
         owner.last = NO_LOCK;
     }
 
@@ -405,7 +465,7 @@ impl LockTable {
         commit: Option<Lsn>,
     ) -> RangeMode {
         let handover = self.granting(&mut owner.granted);
-        self.bucket(id).release(id, owner.slot, keep, commit, handover)
+        self.bucket(id).release(id, owner.number, keep, commit, handover)
     }
 
     /// Returns the handover that grants waiters when a queue changes. It records the granted owners
@@ -422,7 +482,7 @@ impl LockTable {
 
     /// Returns true if no owner other than `owner` holds or awaits a lock on `id`.
     pub fn is_idle_except(&self, owner: &LockOwner, id: LockId) -> bool {
-        self.bucket(id).entries.lock().of(id).all(|entry| entry.owner == owner.slot)
+        self.bucket(id).entries.lock().of(id).all(|entry| entry.owner == owner.number)
     }
 
     /// Returns the tag that an owner would read now if it were granted a lock on `id`.
@@ -450,7 +510,7 @@ impl LockTable {
         let tag = self.tag(from);
         let bucket = self.bucket(to);
         let entries = bucket.entries.lock();
-        if tag > durable && !entries.of(to).all(|entry| entry.owner == owner.slot) {
+        if tag > durable && !entries.of(to).all(|entry| entry.owner == owner.number) {
             return false;
         }
         // In the same latch hold: later owners read it after their grant (BUCKET-3).
@@ -482,7 +542,7 @@ impl LockTable {
 
     /// Returns the counters since the table was created.
     pub fn stats(&self) -> LockStats {
-        LockStats::gather(&self.shared.registry)
+        LockStats::gather(&*self.shared.participants)
     }
 
     /// Returns true if no owner holds or awaits anything, which must be true when no transaction is
@@ -505,19 +565,19 @@ pub(crate) struct Granting<'a> {
 
 impl Handover for Granting<'_> {
     #[inline]
-    fn grant(&mut self, slot: u32) {
+    fn grant(&mut self, owner: u32) {
         // The tag is already raised (BUCKET-2, RESOURCE-5): the granted owner reads it next.
-        self.table.shared.registry.slot(slot).grant();
-        self.granted.push(slot);
+        self.table.shared.record(owner).grant();
+        self.granted.push(owner);
     }
 
     fn notifies_others(&self) -> bool {
         self.table.shared.method.as_ref().is_some_and(|method| method.follows_queues())
     }
 
-    fn notify(&mut self, slot: u32) {
+    fn notify(&mut self, owner: u32) {
         if let Some(method) = &self.table.shared.method {
-            method.sources_changed(slot);
+            method.sources_changed(owner);
         }
     }
 }
@@ -549,13 +609,13 @@ mod tests {
     /// Records what its owner holds when it is woken.
     struct HolderWitness {
         table: LockTable,
-        slot: u32,
+        owner: u32,
         saw: AtomicU64,
     }
 
     impl Wake for HolderWitness {
         fn wake(self: Arc<Self>) {
-            let is_granted = self.table.shared.registry.slot(self.slot).is_granted();
+            let is_granted = self.table.shared.record(self.owner).is_granted();
             self.saw.store(1 + u64::from(is_granted), Ordering::SeqCst);
         }
     }
@@ -564,8 +624,8 @@ mod tests {
     fn woken_waiter_has_its_lock() {
         let (table, id) = (LockTable::new(LockOptions::default()), LockId(5));
         let (mut holder, mut waiter) = (table.owner(), table.owner());
-        let (saw, slot) = (AtomicU64::new(0), waiter.slot);
-        let witness = Arc::new(HolderWitness { table: table.clone(), slot, saw });
+        let (saw, owner) = (AtomicU64::new(0), waiter.number);
+        let witness = Arc::new(HolderWitness { table: table.clone(), owner, saw });
         let waker = Waker::from(witness.clone());
         let mut cx = Context::from_waker(&waker);
         assert_eq!(table.try_acquire(&mut holder, id, RangeMode::XN), Outcome::Granted);
@@ -577,5 +637,58 @@ mod tests {
             "woken once, and granted before (LOCK-WAIT-2)"
         );
         assert!(table.poll_acquire(&mut waiter, id, RangeMode::SN, &mut cx).is_ready());
+    }
+
+    struct PanickingWaker;
+
+    impl Wake for PanickingWaker {
+        fn wake(self: Arc<Self>) {
+            panic!("a waker that panics, as it should");
+        }
+    }
+
+    struct Flag(AtomicU32);
+
+    impl Wake for Flag {
+        fn wake(self: Arc<Self>) {
+            self.0.store(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn a_waker_that_panics_keeps_no_other_owner_asleep() {
+        let table = LockTable::new(LockOptions::default());
+        let owners = [table.owner(), table.owner()];
+        let flag = Arc::new(Flag(AtomicU32::new(0)));
+        table.record(&owners[0]).is_granted_or_wakes(&Waker::from(Arc::new(PanickingWaker)));
+        table.record(&owners[1]).is_granted_or_wakes(&Waker::from(flag.clone()));
+        table.shared.wake(&mut owners.each_ref().map(LockOwner::number).to_vec());
+        assert_eq!(flag.0.load(Ordering::SeqCst), 1);
+    }
+
+    /// A participant with or without a transaction.
+    #[derive(Default)]
+    struct Runs(AtomicU32);
+
+    impl Participant for Runs {
+        fn runs(&self) -> bool {
+            self.0.load(Ordering::Relaxed) != 0
+        }
+    }
+
+    #[test]
+    fn only_owners_with_a_transaction_count_as_oversubscription() {
+        let participants = Arc::new(Participants::<Runs>::new());
+        let table = LockTable::with_participants(LockOptions::default(), participants.clone());
+        let owners: Vec<LockOwner> = (0..6).map(|_| table.owner()).collect();
+        let run = |owner: &LockOwner, runs| {
+            participants.get(owner.number()).0.store(runs, Ordering::Relaxed);
+        };
+        let is_over = |most| table.shared.is_oversubscribed(most);
+        assert!(!is_over(0), "none runs");
+        owners.iter().for_each(|owner| run(owner, 1));
+        assert!(is_over(5) && !is_over(6));
+        owners[..4].iter().for_each(|owner| run(owner, 0));
+        assert!(is_over(1) && !is_over(2));
     }
 }

@@ -1,7 +1,7 @@
 //! Waiting: one path for threads that block and for tasks that are polled.
 //!
 //! Invariants:
-//! - LOCK-WAIT-1. A request that must wait is queued, then published in the owner's slot, in one
+//! - LOCK-WAIT-1. A request that must wait is queued, then published in the owner's record, in one
 //!   hold of the latch of the bucket or resource that it waits for.
 //! - LOCK-WAIT-2. A waiter stores its waker first and checks for its grant afterwards; the granting
 //!   thread grants first and takes the waker afterwards. So no wake-up is lost, and nothing depends
@@ -71,8 +71,8 @@ use crate::{
     owner::{LockOwner, PendingRequest, Request, WaitLength},
     parts::Holder,
     queue::{Purpose, RequestResult},
-    registry::{OwnerSlot, Target},
     table::{LockTable, Outcome, WaitLimit},
+    wait_record::{Target, WaitRecord},
 };
 
 pub(crate) use spin::SPIN_ROUNDS;
@@ -182,7 +182,7 @@ impl LockTable {
         let bucket = self.bucket(id);
         let mut entries = bucket.entries.lock();
         // Queue and publish in one latch hold: a granter that finds the request can grant it.
-        match entries.request(id, owner.slot, mode, Purpose::Wait) {
+        match entries.request(id, owner.number, mode, Purpose::Wait) {
             RequestResult::Denied { granted } => {
                 self.publish_wait(owner, Target::Range(id));
                 drop(entries);
@@ -203,26 +203,26 @@ impl LockTable {
     pub(crate) fn publish_wait(&self, owner: &mut LockOwner, target: Target) {
         owner.publish_priority();
         if let Some(method) = &self.shared.method {
-            method.begin_wait(owner.slot);
+            method.begin_wait(owner.number);
         }
-        let slot = self.slot(owner);
-        slot.publish_intents(&owner.intents);
-        slot.publish_wait(target);
+        let record = self.record(owner);
+        record.publish_intents(&owner.intents);
+        record.publish_wait(target);
     }
 
     pub(crate) fn note_pending(&self, owner: &mut LockOwner, request: Request) {
         owner.pending = Some(PendingRequest { request, since: Instant::now() });
     }
 
-    pub(crate) fn slot(&self, owner: &LockOwner) -> &OwnerSlot {
-        self.shared.registry.slot(owner.slot)
+    pub(crate) fn record(&self, owner: &LockOwner) -> &WaitRecord {
+        self.shared.record(owner.number)
     }
 
     /// Blocks until the pending request is granted or withdrawn.
     #[cold]
     pub(crate) fn block(&self, owner: &mut LockOwner, limit: WaitLimit) -> Result<()> {
         let limit = self.time_limit(limit);
-        self.slot(owner).mark_blocking_wait();
+        self.record(owner).mark_blocking_wait();
         if !owner.suspended.is_empty() {
             self.check_self_wait(owner)?;
         }
@@ -250,19 +250,19 @@ impl LockTable {
     /// Returns true if a suspended owner is in the way of this one. Of those that hold an intent
     /// lock, only the ones that wait are known.
     fn is_behind_suspended(&self, owner: &LockOwner) -> bool {
-        let slot = self.slot(owner);
+        let record = self.record(owner);
         let is_one = |other| owner.suspended.contains(&other);
-        match slot.target(slot.state()) {
+        match record.target(record.state()) {
             Some(Target::Range(id)) => {
-                self.bucket(id).entries.lock().is_behind(id, owner.slot, is_one)
+                self.bucket(id).entries.lock().is_behind(id, owner.number, is_one)
             }
             Some(Target::Intent(entry)) => {
-                let found = self.resource(entry).locks.lock().ways_behind(owner.slot, is_one);
+                let found = self.resource(entry).locks.lock().ways_behind(owner.number, is_one);
                 let Some(modes) = found else { return true };
                 owner.suspended.iter().any(|&other| {
-                    let slot = self.shared.registry.slot(other);
-                    let held = || slot.intent_on(entry);
-                    slot.state().is_waiting() && held().is_some_and(|h| modes.contains(h.mode))
+                    let record = self.shared.record(other);
+                    let held = || record.intent_on(entry);
+                    record.state().is_waiting() && held().is_some_and(|h| modes.contains(h.mode))
                 })
             }
             None => false, // It was granted.
@@ -277,7 +277,7 @@ impl LockTable {
         let mut first = !checked;
         loop {
             // Store the waker in each iteration: the thread that woke this one has taken it.
-            if self.slot(owner).is_granted_or_wakes(&waker) {
+            if self.record(owner).is_granted_or_wakes(&waker) {
                 return Ok(());
             }
             // After the waker is there (LOCK-WAIT-5).
@@ -285,7 +285,7 @@ impl LockTable {
                 return Err(Error::Deadlock { txn: owner.txn, cycle: None });
             }
             first = false;
-            let slot = self.slot(owner);
+            let record = self.record(owner);
             let left = deadline.left();
             if left == Some(Duration::ZERO) {
                 return self.give_up(owner, deadline.limit);
@@ -297,9 +297,9 @@ impl LockTable {
                 Some(time) => thread::park_timeout(time),
                 None => thread::park(),
             }
-            slot.counters.parks.add(1);
-            if next_check.is_none() && !slot.is_granted() {
-                slot.counters.spurious_wakeups.add(1);
+            record.counters.parks.add(1);
+            if next_check.is_none() && !record.is_granted() {
+                record.counters.spurious_wakeups.add(1);
             }
         }
     }
@@ -308,7 +308,7 @@ impl LockTable {
         if self.withdraw(owner, false) == Withdrawal::Granted {
             return Ok(());
         }
-        self.slot(owner).counters.timeouts.add(1);
+        self.record(owner).counters.timeouts.add(1);
         let waited_us = limit.unwrap_or_default().as_micros() as u64;
         Err(Error::LockTimeout { waited_us, conflict: None })
     }
@@ -319,7 +319,7 @@ impl LockTable {
         owner: &mut LockOwner,
         cx: &mut Context<'_>,
     ) -> Poll<Result<()>> {
-        let mut granted = self.slot(owner).is_granted_or_wakes(cx.waker());
+        let mut granted = self.record(owner).is_granted_or_wakes(cx.waker());
         if !granted {
             let first = !std::mem::replace(&mut owner.checked, true);
             if self.check_deadlock(owner, first) {
@@ -327,7 +327,7 @@ impl LockTable {
             }
             // The waker is stored, so a grant made since then wakes the task (LOCK-WAIT-2). Return
             // the lock in this poll instead of waiting for the next.
-            granted = self.slot(owner).is_granted();
+            granted = self.record(owner).is_granted();
         }
         if granted {
             self.pick_up(owner);
@@ -340,7 +340,7 @@ impl LockTable {
     fn pick_up(&self, owner: &mut LockOwner) {
         let Some(pending) = owner.pending else { return };
         // The grant was seen with Acquire, so the tag read below is not older than it (BUCKET-3).
-        debug_assert!(self.slot(owner).is_granted());
+        debug_assert!(self.record(owner).is_granted());
         let tag = match pending.request {
             Request::Range { id, before } => {
                 if before.is_none() {
@@ -358,9 +358,9 @@ impl LockTable {
             }
         };
         owner.raise_tag(tag);
-        let slot = self.slot(owner);
-        let granted_us = slot.is_polled_grant().then(|| slot.granted_us());
-        slot.end_wait();
+        let record = self.record(owner);
+        let granted_us = record.is_polled_grant().then(|| record.granted_us());
+        record.end_wait();
         self.end_pending(owner, granted_us);
     }
 
@@ -369,11 +369,11 @@ impl LockTable {
     fn end_pending(&self, owner: &mut LockOwner, granted_us: Option<Option<u64>>) {
         owner.checked = false;
         let Some(pending) = owner.pending.take() else { return };
-        let counters = &self.slot(owner).counters;
+        let counters = &self.record(owner).counters;
         let now = Instant::now();
         let waited = now.saturating_duration_since(pending.since);
         let grant_to_poll = granted_us.map(|granted_us| {
-            let now = self.shared.registry.us_at(now);
+            let now = self.shared.us_at(now);
             Duration::from_micros(now.saturating_sub(granted_us.unwrap_or(now)))
         });
         counters.wait_us.add(waited.as_micros() as u64);
@@ -388,7 +388,7 @@ impl LockTable {
     /// (LOCK-WAIT-4). With `undo`, a grant that was not picked up is released as well.
     pub(crate) fn withdraw(&self, owner: &mut LockOwner, undo: bool) -> Withdrawal {
         let Some(pending) = owner.pending else { return Withdrawal::Granted };
-        let mine = self.slot(owner);
+        let mine = self.record(owner);
         let handover = self.granting(&mut owner.granted);
         match pending.request {
             Request::Range { id, before } => {
@@ -397,7 +397,7 @@ impl LockTable {
                     return Withdrawal::Granted;
                 }
                 // A conversion returns to its former mode; a newcomer's entry is removed.
-                if let Some(at) = entries.position_from_back(id, owner.slot) {
+                if let Some(at) = entries.position_from_back(id, owner.number) {
                     entries.lower(at, before, handover);
                 }
                 mine.end_wait();
@@ -414,7 +414,7 @@ impl LockTable {
                 match (mine.is_granted(), undo) {
                     (true, false) => return Withdrawal::Granted,
                     (true, true) => locks.lower(wanted, before, handover),
-                    (false, _) => locks.withdraw(owner.slot, handover),
+                    (false, _) => locks.withdraw(owner.number, handover),
                 }
                 mine.end_wait();
             }
@@ -425,9 +425,9 @@ impl LockTable {
     /// Ends the wait of an owner whose request was withdrawn.
     fn withdrawn(&self, owner: &mut LockOwner) -> Withdrawal {
         // Drop the waker, which may keep a task alive.
-        self.slot(owner).take_waker();
+        self.record(owner).take_waker();
         self.end_pending(owner, None);
-        self.shared.registry.wake(&mut owner.granted);
+        self.shared.wake(&mut owner.granted);
         Withdrawal::Done
     }
 }

@@ -1,7 +1,7 @@
 //! The end of an engine: it is closed in good order, or abandoned because its opening failed.
 //!
 //! ```text
-//!   pending leaves visited ─► no more work ─► threads joined ─► no more slots
+//!   pending leaves visited ─► no more work ─► threads joined ─► no more transactions
 //!   ─► frees tried again, or left to recovery ─► pages clean, checkpoint
 //!   ─► log closed ─► cleaner joined ─► done ─► directory's lock released
 //! ```

@@ -21,36 +21,38 @@
 //!
 //! | what | where | written |
 //! | --- | --- | --- |
-//! | published waits, absolute locks | `wait_registry`, by owner number | before, at the grant |
+//! | published waits, absolute locks | the participant record | before, at the grant |
 //! | counts by table and type, hot keys | `shards`, by thread | after the transaction |
 //! | deadlocks | `deadlocks` | by each victim |
 
 mod counts;
 mod current;
 mod diagnosis;
+mod published;
 mod sketch;
 
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
-    time::{Instant, SystemTime},
+    time::SystemTime,
 };
 
 use clearway_base::{DeadlockCycle, KeyName, KeySample, TreeId};
-use clearway_lock::{IntentMode, LockId, WaitLength};
-use clearway_sync::{CachePadded, Mutex, Sharded};
+use clearway_lock::{LockId, WaitLength};
+use clearway_sync::{Mutex, Sharded};
 
 pub(crate) use counts::WaitEnd;
 pub use counts::{GrantToPoll, WaitCounts};
 pub use current::{BlockingTransaction, CurrentWait};
 pub(crate) use diagnosis::WantedMode;
+pub(crate) use published::{Published, PublishedWaits};
 use sketch::Sketch;
 
 use crate::kinds::Kind;
 
 /// Waits that a transaction keeps to itself before it counts them.
 pub(crate) const PASSED_MAX: usize = 64;
-/// Shards of the counts, and of the wait registry.
+/// Shards of the counts.
 const SHARDS: usize = 8;
 /// Pairs of table and type that a shard counts separately.
 const PAIRS_MAX: usize = 128;
@@ -93,24 +95,6 @@ impl Wanted {
             Wanted::Table(_) => None,
         }
     }
-}
-
-/// A wait that a transaction has begun, and maybe ended (CONTENTION-2).
-#[derive(Clone, Copy, Debug)]
-struct PublishedWait {
-    wanted: Wanted,
-    mode: WantedMode,
-    since: Instant,
-    /// The beginning of the transaction's first wait.
-    first: Instant,
-}
-
-/// The facts that a transaction has published until it ends.
-#[derive(Clone, Debug, Default)]
-struct Published {
-    wait: Option<PublishedWait>,
-    /// CONTENTION-5.
-    absolute: Vec<(TreeId, IntentMode)>,
 }
 
 /// A wait that has ended.
@@ -182,12 +166,8 @@ struct ContentionShard {
     keys: Sketch,
 }
 
-/// A part of the wait registry, by owner number.
-type WaitShard = HashMap<u32, Published>;
-
 /// See the module.
 pub(crate) struct Contention {
-    wait_registry: [CachePadded<Mutex<WaitShard>>; SHARDS],
     shards: Sharded<Mutex<ContentionShard>, SHARDS>,
     deadlocks: Mutex<VecDeque<DeadlockReport>>,
 }
@@ -196,7 +176,6 @@ impl Default for Contention {
     fn default() -> Contention {
         let shard = || ContentionShard { pairs: HashMap::new(), keys: Sketch::new(HOT_KEYS) };
         Contention {
-            wait_registry: std::array::from_fn(|_| CachePadded::new(Mutex::new(HashMap::new()))),
             shards: Sharded::new(|| Mutex::new(shard())),
             deadlocks: Mutex::new(VecDeque::new()),
         }
@@ -204,58 +183,6 @@ impl Default for Contention {
 }
 
 impl Contention {
-    fn wait_shard(&self, owner: u32) -> &Mutex<WaitShard> {
-        &self.wait_registry[owner as usize % SHARDS]
-    }
-
-    /// Publishes what the owner is about to wait for (CONTENTION-2).
-    pub(crate) fn publish_wait(&self, owner: u32, wanted: Wanted, mode: WantedMode) {
-        let since = Instant::now();
-        let mut shard = self.wait_shard(owner).lock();
-        let wait = &mut shard.entry(owner).or_default().wait;
-        let first = wait.map_or(since, |before| before.first);
-        *wait = Some(PublishedWait { wanted, mode, since, first });
-    }
-
-    /// Publishes that the owner holds an absolute lock (CONTENTION-5).
-    pub(crate) fn publish_absolute(&self, owner: u32, tree: TreeId, mode: IntentMode) {
-        let mut shard = self.wait_shard(owner).lock();
-        let absolute = &mut shard.entry(owner).or_default().absolute;
-        match absolute.iter_mut().find(|(known, _)| *known == tree) {
-            Some((_, held)) => *held = mode,
-            None => absolute.push((tree, mode)),
-        }
-    }
-
-    /// Returns the absolute locks of an owner's transaction.
-    fn absolute_locks(&self, owner: u32) -> Vec<(TreeId, IntentMode)> {
-        let shard = self.wait_shard(owner).lock();
-        shard.get(&owner).map_or(Vec::new(), |published| published.absolute.clone())
-    }
-
-    /// Withdraws what an owner has published whose transaction has ended.
-    pub(crate) fn withdraw(&self, owner: u32) {
-        let published = self.wait_shard(owner).lock().remove(&owner);
-        drop(published); // Not under the mutex.
-    }
-
-    /// Returns what the owner waits for, or has waited for last.
-    fn published_wait(&self, owner: u32) -> Option<Wanted> {
-        self.wait_shard(owner).lock().get(&owner)?.wait.map(|wait| wait.wanted)
-    }
-
-    /// Returns everything that is published.
-    fn published(&self) -> WaitShard {
-        let mut all = WaitShard::new();
-        for shard in &self.wait_registry {
-            // Most of the memory is allocated before, not under the mutex.
-            let count = shard.lock().len();
-            all.reserve(count);
-            all.extend(shard.lock().iter().map(|(owner, published)| (*owner, published.clone())));
-        }
-        all
-    }
-
     /// Counts waits of a transaction of type `kind` (CONTENTION-3).
     pub(crate) fn count(&self, kind: Kind, waits: &mut Vec<PassedWait>) {
         let mut shard = self.shards.mine().lock();
@@ -322,38 +249,5 @@ mod tests {
         assert_eq!(kept.len(), DEADLOCKS);
         let newest_first = cycles.iter().rev().zip(kept.iter());
         assert!(newest_first.into_iter().all(|(cycle, kept)| Arc::ptr_eq(cycle, &kept.cycle)));
-    }
-
-    #[test]
-    fn a_published_wait_is_replaced_and_withdrawn() {
-        let contention = Contention::default();
-        let (first, second) = (Wanted::Table(TreeId(5)), Wanted::Table(TreeId(6)));
-        let mode = WantedMode::Table(IntentMode::X);
-        contention.publish_wait(3, first, mode);
-        contention.publish_wait(11, second, mode);
-        let before = contention.published()[&3].wait.unwrap();
-        contention.publish_wait(3, second, mode);
-        assert_eq!(contention.published_wait(3), Some(second));
-        let wait = contention.published()[&3].wait.unwrap();
-        assert!(wait.first == before.since && wait.since >= before.since);
-        contention.withdraw(3);
-        assert_eq!(
-            (contention.published_wait(3), contention.published_wait(11)),
-            (None, Some(second))
-        );
-    }
-
-    #[test]
-    fn absolute_locks_are_published_beside_the_waits() {
-        let contention = Contention::default();
-        let [one, two] = [TreeId(5), TreeId(6)];
-        contention.publish_absolute(3, one, IntentMode::S);
-        contention.publish_wait(3, Wanted::Table(two), WantedMode::Table(IntentMode::X));
-        contention.publish_absolute(3, two, IntentMode::X);
-        contention.publish_absolute(3, one, IntentMode::SIX);
-        let absolute = contention.published()[&3].absolute.clone();
-        assert_eq!(absolute, [(one, IntentMode::SIX), (two, IntentMode::X)]);
-        contention.withdraw(3);
-        assert!(contention.published().is_empty());
     }
 }

@@ -8,7 +8,7 @@ use clearway_base::{
     failpoint::{self, Failpoint},
 };
 use clearway_disk::{Disk, LOCK_FILE};
-use clearway_lock::LockTable;
+use clearway_lock::{LockTable, Participants};
 use clearway_log::{EpochMark, Lineage, Log, LogStart};
 use clearway_pool::Pool;
 use clearway_sync::{
@@ -567,6 +567,7 @@ fn assemble(
 ) -> Result<Opening> {
     static OPENINGS: plain::AtomicU64 = plain::AtomicU64::new(1);
     let block = superblock.get();
+    let participants = Arc::new(Participants::new());
     let opening = Opening::new(Arc::new(Core {
         disk,
         epoch: block.epoch,
@@ -574,10 +575,10 @@ fn assemble(
         // Relaxed: only uniqueness matters.
         opening: OPENINGS.fetch_add(1, Ordering::Relaxed),
         superblock,
-        locks: LockTable::new(options.lock.clone()),
+        locks: LockTable::with_participants(options.lock.clone(), participants.clone()),
         range_modes: options.parts.range_modes(),
         commit_release: options.parts.commit_release(),
-        transactions: TransactionTable::new(),
+        transactions: TransactionTable::new(participants),
         kinds: Arc::default(),
         contention: Contention::default(),
         reserve: Reserve::open(&log)?,

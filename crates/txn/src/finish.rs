@@ -218,11 +218,12 @@ pub(crate) fn abandon(state: Box<TransactionState>) {
 /// Releases the locks of a transaction that recovery will end, and drops its state. The transaction
 /// stays registered in the transaction table with the work that recovery must do for it (its undo
 /// or its deferred deallocations, TXN-TABLE-6), so that a checkpoint which is still to come lists
-/// it. Its transaction slot is not used again.
+/// it. Its participant record is not used again.
 #[cold]
 fn leave_to_recovery(mut state: Box<TransactionState>) {
     state.report_leaves();
     state.entry().leave_to_recovery();
+    state.owner.keep_number();
     release(&mut state, None);
     let core = state.core.clone();
     drop(state);

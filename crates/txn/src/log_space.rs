@@ -169,26 +169,26 @@ impl Core {
         kept_from.0 >= self.log.oldest_segment().0 + self.options.log.segment_bytes
     }
 
-    /// Reserves log space for the transaction of slot `index`, and waits for it where that can
+    /// Reserves log space for the transaction of this number, and waits for it where that can
     /// help.
     ///
     /// # Errors
     /// Those of [`Log::reserve_space`](clearway_log::Log::reserve_space); [`Error::LogFull`] says
     /// what keeps the log. [`Error::Closed`] if there is no room once the engine is closed.
     #[cold]
-    pub(crate) fn reserve_log_space(&self, index: u32, bytes: u64) -> Result<()> {
-        let reserved = self.log.reserve_space_if(bytes, &|| self.outlook(index));
+    pub(crate) fn reserve_log_space(&self, number: u32, bytes: u64) -> Result<()> {
+        let reserved = self.log.reserve_space_if(bytes, &|| self.outlook(number));
         reserved.map_err(|error| match error {
             Error::LogFull { .. } if self.is_closed() => Error::Closed,
             Error::LogFull { wanted_bytes, capacity_bytes, .. } => {
-                Error::LogFull { wanted_bytes, capacity_bytes, keeper: self.log_keeper(index) }
+                Error::LogFull { wanted_bytes, capacity_bytes, keeper: self.log_keeper(number) }
             }
             error => error,
         })
     }
 
-    /// The use of a checkpoint for the transaction of slot `index`; see the module.
-    fn outlook(&self, index: u32) -> SpaceOutlook {
+    /// The use of a checkpoint for the transaction of this number; see the module.
+    fn outlook(&self, number: u32) -> SpaceOutlook {
         let checkpointer = *self.log_space.checkpointer.lock();
         if self.is_closed() || checkpointer == Some(thread::current().id()) {
             return SpaceOutlook::CannotFree;
@@ -203,14 +203,14 @@ impl Core {
             };
         }
         let is_in_vain = kept_from.is_some_and(|kept_from| {
-            let is_own = self.transactions.entry(index).first() == Some(kept_from);
+            let is_own = self.transactions.entry(number).first() == Some(kept_from);
             is_own || self.log_space.is_stuck(kept_from)
         });
         if is_in_vain { SpaceOutlook::CannotFree } else { SpaceOutlook::MayFree }
     }
 
-    /// Returns what keeps the log, for the error of the transaction at `index`.
-    fn log_keeper(&self, index: u32) -> Option<Arc<LogKeeper>> {
+    /// Returns what keeps the log, for the error of the transaction of this number.
+    fn log_keeper(&self, number: u32) -> Option<Arc<LogKeeper>> {
         let oldest = self.transactions.oldest();
         let hold = self.checkpoints.oldest_hold();
         if let Some(hold) = hold
@@ -221,7 +221,7 @@ impl Core {
         let oldest = oldest?;
         let age = self.log_space.age(oldest.first, Instant::now());
         let txn = TxnName { id: oldest.txn, kind: self.kinds.name(oldest.kind) };
-        Some(Arc::new(LogKeeper::Transaction { txn, age, is_own: oldest.index == index }))
+        Some(Arc::new(LogKeeper::Transaction { txn, age, is_own: oldest.number == number }))
     }
 }
 
@@ -321,7 +321,7 @@ mod tests {
         let mut old = engine.begin();
         old.put(&table, b"old", b"1").unwrap();
         fill(&engine, &table);
-        let own = core.transactions.oldest().unwrap().index;
+        let own = core.transactions.oldest().unwrap().number;
         assert_eq!(core.outlook(own), SpaceOutlook::CannotFree, "it would wait for itself");
         assert_eq!(core.outlook(own + 1), SpaceOutlook::MayFree);
         for _ in 0..2 {

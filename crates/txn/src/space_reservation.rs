@@ -30,7 +30,7 @@ use crate::core::Core;
 
 /// The minimum bytes of a reservation: some eight small transactions.
 const CHUNK_BYTES: u64 = 8 << 10;
-/// The bytes that a transaction slot keeps for its next transaction.
+/// The bytes that a transaction's state keeps for the next transaction.
 const KEEP_BYTES: u64 = 12 << 10;
 /// Logs smaller than this are not shared out in chunks: small tests need each byte.
 const SMALL_LOG_BYTES: u64 = 64 << 20;
@@ -98,16 +98,16 @@ impl SpaceReservation {
         true
     }
 
-    /// Makes room for an operation of `bytes` of the transaction in slot `index`, its undo
+    /// Makes room for an operation of `bytes` of the transaction of this number, its undo
     /// included. May wait for log space.
     #[inline]
-    pub(crate) fn reserve(&mut self, core: &Core, index: u32, bytes: u64) -> Result<()> {
+    pub(crate) fn reserve(&mut self, core: &Core, number: u32, bytes: u64) -> Result<()> {
         let wanted = self.wanted(bytes);
-        if self.held >= wanted { Ok(()) } else { self.fetch(core, index, wanted) }
+        if self.held >= wanted { Ok(()) } else { self.fetch(core, number, wanted) }
     }
 
     #[cold]
-    fn fetch(&mut self, core: &Core, index: u32, wanted: i64) -> Result<()> {
+    fn fetch(&mut self, core: &Core, number: u32, wanted: i64) -> Result<()> {
         let missing = (wanted - self.held) as u64;
         let log = &core.log;
         // The chunk, which is more than is needed now, is reserved only if that neither waits nor
@@ -116,7 +116,7 @@ impl SpaceReservation {
         let reserved = if is_shared_out && log.try_reserve_space(CHUNK_BYTES).is_ok() {
             CHUNK_BYTES
         } else {
-            core.reserve_log_space(index, missing)?;
+            core.reserve_log_space(number, missing)?;
             missing
         };
         self.held += reserved as i64;
@@ -151,7 +151,7 @@ impl SpaceReservation {
 
     /// Makes room for an undo and its restructuring. Waits only if log and disk are full and not
     /// even the compensations are paid for.
-    pub(crate) fn reserve_undo(&mut self, core: &Core, index: u32, bytes: u64) -> Result<()> {
+    pub(crate) fn reserve_undo(&mut self, core: &Core, number: u32, bytes: u64) -> Result<()> {
         // `for_undo` covers the compensation itself; only the space for the rest, such as page
         // splits, may be missing (TXN-SPACE-3).
         let wanted = self.wanted(bytes);
@@ -169,7 +169,7 @@ impl SpaceReservation {
                 Ok(())
             }
             Err(Error::DiskFull { .. } | Error::NoFileDescriptor { .. }) => {
-                self.make_do(core, index)?;
+                self.make_do(core, number)?;
                 self.made_do = Some((wanted, self.held));
                 Ok(())
             }
@@ -182,9 +182,9 @@ impl SpaceReservation {
     /// uses more, `held` no longer covers the remaining compensations: the call for the next undo
     /// reserves the difference, for which a truncation may have made room meanwhile.
     #[cold]
-    fn make_do(&mut self, core: &Core, index: u32) -> Result<()> {
+    fn make_do(&mut self, core: &Core, number: u32) -> Result<()> {
         let promised = (self.for_undo + self.frees) as i64;
-        if self.held >= promised { Ok(()) } else { self.fetch(core, index, promised) }
+        if self.held >= promised { Ok(()) } else { self.fetch(core, number, promised) }
     }
 
     /// Returns true if `held` pays for the undo of changes with bodies of these lengths
@@ -262,7 +262,7 @@ impl SpaceReservation {
     }
 
     /// Reserves the bytes that were used without a reservation. If the log has no room now, the
-    /// next transaction of this slot tries again.
+    /// next transaction in this state tries again.
     #[cold]
     fn pay(&mut self, log: &Log) {
         if log.try_reserve_space(self.held.unsigned_abs()).is_ok() {
@@ -270,7 +270,7 @@ impl SpaceReservation {
         }
     }
 
-    /// Gives everything back; the slot is not used again.
+    /// Gives everything back; the state is not used again.
     pub(crate) fn close(&mut self, log: &Log) {
         if self.held > 0 {
             log.release_space(self.held as u64);

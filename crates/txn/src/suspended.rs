@@ -164,7 +164,7 @@ pub(crate) fn owners(core: &Core, own: TxnId) -> Vec<u32> {
     let mut owners = Vec::new();
     let mut add = |(opening, id): ListedTransaction| {
         if opening == core.opening && id != own {
-            owners.extend(core.transactions.owner_of(id));
+            owners.extend(core.transactions.number_of(id));
         }
     };
     add(INNERMOST.with(Cell::get));

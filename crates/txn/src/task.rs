@@ -156,9 +156,9 @@ pub(crate) struct ReservedSpace {
 }
 
 impl ReservedSpace {
-    /// Reserves for the transaction of slot `index`. May wait.
-    pub(crate) fn reserve(core: Arc<Core>, index: u32, bytes: u64) -> Result<ReservedSpace> {
-        core.reserve_log_space(index, bytes)?;
+    /// Reserves for the transaction of this number. May wait.
+    pub(crate) fn reserve(core: Arc<Core>, number: u32, bytes: u64) -> Result<ReservedSpace> {
+        core.reserve_log_space(number, bytes)?;
         Ok(ReservedSpace { core, bytes })
     }
 

@@ -3,8 +3,8 @@
 //! [`TransactionState`] implements the tree's [`Environment`](clearway_tree::Environment): what an
 //! operation requests under its latches goes directly to the lock table and to the log. It also
 //! runs work that belongs to no user (ghost reclaim, the catalogue, the losers that recovery
-//! undoes). Such work differs in what it logs, may use the transaction slots that are reserved for
-//! the engine, and takes no locks while recovery runs it.
+//! undoes). Such work differs in what it logs, may use the participant records that are reserved
+//! for the engine, and takes no locks while recovery runs it.
 //!
 //! Invariants:
 //! - TXN-1. `undo` obeys UNDO-1. Until the transaction commits, the `word` of its
@@ -65,7 +65,7 @@ use crate::{
     record,
     space_reservation::SpaceReservation,
     table::Table,
-    transaction_table::{SLOTS_MAX, TRANSACTIONS_MAX, TransactionEntry, txn_id, who},
+    transaction_table::{ALL_TRANSACTIONS_MAX, TRANSACTIONS_MAX, TransactionEntry, txn_id},
     undo::UndoList,
     upkeep::Report,
 };
@@ -91,7 +91,6 @@ pub(crate) struct TransactionState {
     /// Keeps the core alive while this state moves to the free list. Each state has its own
     /// `Anchor`, so that no other thread writes the cache line of its reference count (TXN-4).
     anchor: Arc<Anchor>,
-    index: u32,
     sequence: u32,
     /// A copy of `core.opening`, read at each use of a table (TXN-5).
     pub(crate) opening: u64,
@@ -150,11 +149,11 @@ impl TransactionState {
     /// # Errors
     /// [`Error::Closed`], [`Error::TooManyTransactions`].
     pub(crate) fn begin(core: &Arc<Core>) -> Result<Box<TransactionState>> {
-        TransactionState::begin_among(core, SLOTS_MAX, Kind::NONE)
+        TransactionState::begin_among(core, ALL_TRANSACTIONS_MAX, Kind::NONE)
     }
 
-    /// As [`begin`](TransactionState::begin), for a user: some transaction slots are reserved for
-    /// the engine's own work.
+    /// As [`begin`](TransactionState::begin), for a user: some participant records are reserved
+    /// for the engine's own work.
     ///
     /// # Errors
     /// Those of `begin`.
@@ -164,10 +163,10 @@ impl TransactionState {
     }
 
     #[inline]
-    fn begin_among(core: &Arc<Core>, slots_max: u32, kind: Kind) -> Result<Box<TransactionState>> {
+    fn begin_among(core: &Arc<Core>, most: u32, kind: Kind) -> Result<Box<TransactionState>> {
         let begin = |state: &mut TransactionState| {
             state.sequence = state.sequence.wrapping_add(1);
-            state.start(txn_id(core.epoch, state.sequence, state.index));
+            state.start(txn_id(core.epoch, state.sequence, state.number()));
         };
         match core.transactions.reuse(begin) {
             Some(mut state) => {
@@ -176,9 +175,7 @@ impl TransactionState {
                 }
                 Ok(state)
             }
-            None => {
-                TransactionState::new(core, slots_max, kind, |index| txn_id(core.epoch, 0, index))
-            }
+            None => TransactionState::new(core, most, kind, |number| txn_id(core.epoch, 0, number)),
         }
     }
 
@@ -192,7 +189,7 @@ impl TransactionState {
         first: Lsn,
         head: Lsn,
     ) -> Result<Box<TransactionState>> {
-        let mut state = TransactionState::new(core, SLOTS_MAX, Kind::NONE, |_| loser)?;
+        let mut state = TransactionState::new(core, ALL_TRANSACTIONS_MAX, Kind::NONE, |_| loser)?;
         state.wrote = true;
         state.recovering = true;
         state.entry().register(first);
@@ -203,18 +200,20 @@ impl TransactionState {
     #[cold]
     fn new(
         core: &Arc<Core>,
-        slots_max: u32,
+        most: u32,
         kind: Kind,
         id: impl FnOnce(u32) -> TxnId,
     ) -> Result<Box<TransactionState>> {
-        let (index, id) = core.transactions.grow(slots_max, id)?;
+        let owner = core.locks.try_owner(most);
+        let owner = owner.ok_or(Error::TooManyTransactions { max: TRANSACTIONS_MAX })?;
+        let id = id(owner.number());
+        core.transactions.begin_first(owner.number(), id)?;
         let mut state = Box::new(TransactionState {
-            index,
             sequence: 0,
             opening: core.opening,
             id,
             kind,
-            owner: core.locks.owner(),
+            owner,
             range_modes: core.range_modes,
             undo: UndoList::default(),
             reservation: SpaceReservation::default(),
@@ -256,13 +255,19 @@ impl TransactionState {
     #[cold]
     fn identify(&mut self, kind: Kind) {
         self.kind = kind;
-        self.entry().identify(who(self.owner.number(), kind));
+        self.entry().set_kind(kind);
+    }
+
+    /// Returns the number of the transaction's participant record.
+    #[inline]
+    pub(crate) fn number(&self) -> u32 {
+        self.owner.number()
     }
 
     /// Returns the part of this transaction that other threads may read.
     #[inline]
     pub(crate) fn entry(&self) -> &TransactionEntry {
-        self.core.transactions.entry(self.index)
+        self.core.transactions.entry(self.number())
     }
 
     /// Ends the transaction and puts this state into the free list for the next one. The caller has
@@ -287,7 +292,6 @@ impl TransactionState {
         self.tables.iter_mut().for_each(TableUse::end);
         self.database = None;
         self.cover = RangeMode::NN;
-        self.owner.rest();
         let anchor = self.anchor.clone();
         let refused = anchor.0.transactions.give_back(self);
         if let Some(refused) = refused {
@@ -543,7 +547,7 @@ impl TransactionState {
     pub(crate) fn log_commit(&mut self) -> Result<LsnSpan> {
         let prev = if self.frees.is_empty() { Lsn::ZERO } else { self.log_frees()? };
         let body = self.frees.last_body();
-        let entry = self.core.transactions.entry(self.index);
+        let entry = self.core.transactions.entry(self.owner.number());
         entry.busy();
         let record = Record { kind: record::COMMIT, txn: self.id, prev, body: &[body] };
         let span = match self.core.log.insert_with_trailer(&record) {
@@ -566,7 +570,7 @@ impl TransactionState {
 
     /// Reserves log space for the END record of a loser.
     pub(crate) fn reserve_end(&mut self) -> Result<()> {
-        self.reservation.reserve(&self.core, self.index, 0)
+        self.reservation.reserve(&self.core, self.number(), 0)
     }
 
     /// Logs the END record of a transaction for which recovery has no work left.
@@ -587,7 +591,7 @@ impl TransactionState {
         body: &[u8],
         undo_next: impl FnOnce(LsnSpan) -> Lsn,
     ) -> Result<LsnSpan> {
-        let entry = self.core.transactions.entry(self.index);
+        let entry = self.core.transactions.entry(self.owner.number());
         if !self.wrote {
             entry.register(self.core.log.end());
             self.wrote = true;

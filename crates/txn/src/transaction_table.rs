@@ -1,27 +1,30 @@
 //! The transaction table: the register of running transactions, without a mutex that all of them
 //! touch.
 //!
-//! A transaction runs in a *transaction slot*. The part of it that other threads may read (the
-//! checkpointer, statistics) is a [`TransactionEntry`] on its own cache lines, at a fixed place for
-//! the life of the engine. The rest, its lock owner, undo list and log space reservation, is a
+//! All that other threads may see of a transaction lies in its *participant record*, which has the
+//! number of its lock owner and stays at its place for the life of the engine
+//! ([`Participants`]). This layer's part of it is a [`TransactionRecord`]: the
+//! [`TransactionEntry`], which the checkpointer and the statistics read, and the waits that the
+//! transaction has published. The rest, its lock owner, undo list and log space reservation, is a
 //! boxed [`TransactionState`] that moves between a free list and the running
 //! [`Transaction`](crate::Transaction), so that the next transaction reuses its memory.
 //!
 //! Invariants:
-//! - TXN-TABLE-1. A `TransactionEntry` is written only by the thread that runs the transaction in
-//!   its slot.
+//! - TXN-TABLE-1. A `TransactionEntry` is written only by the thread that runs the transaction of
+//!   its record.
 //! - TXN-TABLE-2. `first` is at or before the transaction's first record: it is set, from the log's
 //!   end, before that record is inserted.
 //! - TXN-TABLE-3. Around each insert that changes what recovery must do for the transaction, `word`
 //!   is *busy*; a reader waits until it is not. So a checkpoint that reads it after inserting a
 //!   record at `B` sees the effect of every such insert before `B`.
 //! - TXN-TABLE-4. `word` is zero whenever recovery would have nothing to do for the transaction.
-//! - TXN-TABLE-5. An id consists of the epoch (its lower 16 bits), the slot, and a number that each
-//!   transaction of the slot increments. So in an epoch an id is not used again before 2³² further
-//!   transactions have run in its slot.
+//! - TXN-TABLE-5. An id consists of the epoch (its lower 16 bits), the number of the participant
+//!   record, and a number that each transaction of the record increments: the *generation* by which
+//!   a thread that has kept an id notices that the record belongs to another transaction. So in an
+//!   epoch an id is not used again before 2³² further transactions have run with its record.
 //! - TXN-TABLE-6. If a transaction has unfinished work when the engine stops or closes, its `word`
-//!   keeps naming that work, for recovery: the slot is *left*, neither finished nor used again, and
-//!   does not count as active.
+//!   keeps naming that work, for recovery: the record is *left*, neither finished nor used again,
+//!   and does not count as active.
 //! - TXN-TABLE-7. Once `close` has returned no transaction starts, and `active` counts every one
 //!   that has started: `id` is set under the latch of a free list, and `closed` is read under the
 //!   same latch.
@@ -41,39 +44,36 @@
 //!
 //! Free lists are partitioned by thread; a list's latch is held for one push or pop. An empty
 //! list steals from the others before the transaction table grows, so programs that begin and end
-//! transactions on different threads do not pile slots up.
+//! transactions on different threads do not pile records up.
 
-use std::{collections::HashMap, sync::OnceLock};
+use std::{collections::HashMap, sync::Arc};
 
 use clearway_base::{Epoch, Error, Lsn, Result, TxnId};
+use clearway_lock::{PARTICIPANTS_MAX, Participant, Participants};
 use clearway_sync::{
     Backoff, CachePadded, Counter, SpinLatch,
-    atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering},
     invariant, thread_number,
 };
 
 use crate::{
+    contention::{Published, PublishedWaits},
     kinds::Kind,
     record::{ActiveEntry, RecoveryWork},
     transaction_state::TransactionState,
 };
 
-/// Bits of a transaction id that name its slot: as many as the lock table has owners.
-const SLOT_BITS: u32 = 16;
-/// Bits that count the transactions of a slot, below the epoch's.
+/// Bits of a transaction id that name its participant record.
+const NUMBER_BITS: u32 = 16;
+/// Bits that count the transactions of a record, below the epoch's.
 const SEQUENCE_BITS: u32 = 32;
-/// Transactions that users may run at once. The other slots are for the engine's own work, also in
-/// an opening that has to undo this number of transactions.
+/// Transactions that users may run at once. The other records are for the engine's own work, also
+/// in an opening that has to undo this number of transactions. Those that are left to recovery
+/// (TXN-TABLE-6) count.
 pub(crate) const TRANSACTIONS_MAX: u32 = 65_000;
-/// Upper bound on the slots, those that are left to recovery included (TXN-TABLE-6): the lock table
-/// has an owner for each.
-pub(crate) const SLOTS_MAX: u32 = (1 << SLOT_BITS) - 1;
-/// Slots are allocated 256 at a time, 32 KiB.
-#[cfg(not(any(loom, shuttle)))]
-const CHUNK_SLOTS: usize = 256;
-#[cfg(any(loom, shuttle))]
-const CHUNK_SLOTS: usize = 4;
-const CHUNKS_MAX: usize = (1 << SLOT_BITS) / CHUNK_SLOTS;
+/// Upper bound on all of them.
+pub(crate) const ALL_TRANSACTIONS_MAX: u32 = PARTICIPANTS_MAX;
+const _: () = assert!(PARTICIPANTS_MAX < 1 << NUMBER_BITS);
 /// Free lists: enough that threads rarely share one.
 const PARTITIONS: usize = 16;
 
@@ -81,7 +81,7 @@ const BUSY: u64 = 1;
 const FREES: u64 = 2;
 const LSN_SHIFT: u32 = 2;
 
-/// The part of a transaction slot that other threads may read.
+/// The part of a running transaction that other threads may read.
 #[derive(Default)]
 pub(crate) struct TransactionEntry {
     /// The running transaction, 0 if there is none.
@@ -98,21 +98,24 @@ pub(crate) struct TransactionEntry {
     /// The number of the last transaction whose end was handed over to a thread of the engine, plus
     /// 1, modulo 2¹⁶.
     handed_over: AtomicU16,
-    /// The lock table's number of its owner, plus 1, in the upper half, and the type of the running
-    /// transaction in the lower. (It shares eight bytes with `left`, so that the entry fits one
-    /// cache line.)
-    who: AtomicU32,
+    /// The type of the running transaction. (It shares eight bytes with `left`, so that the entry
+    /// fits one cache line.)
+    kind: AtomicU16,
     pub(crate) commits: Counter,
     pub(crate) read_only_commits: Counter,
     pub(crate) rollbacks: Counter,
 }
 
 impl TransactionEntry {
-    /// Sets the lock owner and the type of the transactions in this slot: [`who`].
+    /// Sets the type of the transactions that run with this record from now on.
     #[inline]
-    pub(crate) fn identify(&self, who: u32) {
+    pub(crate) fn set_kind(&self, kind: Kind) {
         // Relaxed: for diagnosis only.
-        self.who.store(who, Ordering::Relaxed);
+        self.kind.store(kind.bits(), Ordering::Relaxed);
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::of_bits(self.kind.load(Ordering::Relaxed))
     }
 
     /// Starts transaction `id` here.
@@ -154,7 +157,7 @@ impl TransactionEntry {
         self.word.store(commit.0 << LSN_SHIFT | FREES, Ordering::Release);
     }
 
-    /// Called when the transaction has ended: recovery has no work for it, and the slot is free.
+    /// Called when the transaction has ended: recovery has no work for it, and the record is free.
     #[inline]
     pub(crate) fn finish(&self) {
         self.word.store(0, Ordering::Release);
@@ -167,7 +170,7 @@ impl TransactionEntry {
     pub(crate) fn leave_to_recovery(&self) {
         let first = !self.left.load(Ordering::Relaxed); // own store (TXN-TABLE-1)
         invariant(first, "TXN-TABLE-6: a transaction is left to recovery once");
-        // Release pairs with the Acquire in `is_active`: the slot's last record comes before.
+        // Release pairs with the Acquire in `is_active`: its last log record comes before.
         self.left.store(true, Ordering::Release);
     }
 
@@ -179,7 +182,8 @@ impl TransactionEntry {
     }
 
     /// Returns true if the end of the running transaction `id` was handed over. The result is wrong
-    /// if the last one that was handed over is 2¹⁶ transactions of this slot, or a multiple, older.
+    /// if the last one that was handed over is 2¹⁶ transactions of this record older, or a
+    /// multiple of that.
     fn is_handed_over(&self, id: TxnId) -> bool {
         self.handed_over.load(Ordering::Relaxed) == handed_over(id)
     }
@@ -188,7 +192,7 @@ impl TransactionEntry {
         self.id.load(Ordering::Relaxed) != 0 && !self.left.load(Ordering::Acquire)
     }
 
-    /// Returns the work that recovery would have to do for the transaction in this slot, if any
+    /// Returns the work that recovery would have to do for the running transaction, if any
     /// (TXN-TABLE-3, TXN-TABLE-4).
     fn snapshot(&self) -> Option<ActiveEntry> {
         let backoff = Backoff::new();
@@ -222,9 +226,10 @@ impl TransactionEntry {
     }
 }
 
-/// Returns the mark of a transaction whose end was handed over; not 0 for the first ones of a slot.
+/// Returns the mark of a transaction whose end was handed over; not 0 for the first ones of a
+/// record.
 fn handed_over(id: TxnId) -> u16 {
-    ((id.0 >> SLOT_BITS) as u16).wrapping_add(1)
+    ((id.0 >> NUMBER_BITS) as u16).wrapping_add(1)
 }
 
 /// The oldest running transaction that has written.
@@ -232,29 +237,31 @@ fn handed_over(id: TxnId) -> u16 {
 pub(crate) struct Oldest {
     /// At or before its first record (TXN-TABLE-2).
     pub(crate) first: Lsn,
-    /// Its slot.
-    pub(crate) index: u32,
+    /// The number of its participant record.
+    pub(crate) number: u32,
     pub(crate) txn: TxnId,
     pub(crate) kind: Kind,
-}
-
-/// Returns the word by which diagnosis finds a transaction from the number of its lock owner.
-#[inline]
-pub(crate) fn who(owner: u32, kind: Kind) -> u32 {
-    // At most 65,535 owners: number plus 1 fits 16 bits.
-    (owner + 1) << 16 | u32::from(kind.bits())
 }
 
 #[cfg(not(any(loom, shuttle)))] // A model's atomics are larger.
 const _: () = assert!(size_of::<TransactionEntry>() == 64);
 
-type Chunk = Box<[CachePadded<TransactionEntry>]>;
+/// The transaction layer's part of a participant record.
+#[derive(Default)]
+pub(crate) struct TransactionRecord {
+    entry: TransactionEntry,
+    published: PublishedWaits,
+}
 
-/// All slots of an engine.
+impl Participant for TransactionRecord {
+    fn runs(&self) -> bool {
+        self.entry.is_active()
+    }
+}
+
+/// All transactions of an engine.
 pub(crate) struct TransactionTable {
-    chunks: Box<[OnceLock<Chunk>]>,
-    /// Slots ever handed out; they are numbered from 0.
-    used: AtomicU32,
+    participants: Arc<Participants<TransactionRecord>>,
     #[allow(clippy::vec_box)] // States move as pointers, from transaction to list and back.
     free: [CachePadded<SpinLatch<Vec<Box<TransactionState>>>>; PARTITIONS],
     /// Set when the engine closes: states are dropped and not kept.
@@ -262,13 +269,9 @@ pub(crate) struct TransactionTable {
 }
 
 impl TransactionTable {
-    pub(crate) fn new() -> TransactionTable {
-        TransactionTable {
-            chunks: (0..CHUNKS_MAX).map(|_| OnceLock::new()).collect(),
-            used: AtomicU32::new(0),
-            free: Default::default(),
-            closed: AtomicBool::new(false),
-        }
+    /// Creates the table for the transactions whose lock owners have these records.
+    pub(crate) fn new(participants: Arc<Participants<TransactionRecord>>) -> TransactionTable {
+        TransactionTable { participants, free: Default::default(), closed: AtomicBool::new(false) }
     }
 
     /// Begins a transaction in a state that an earlier transaction has used, this thread's last one
@@ -291,72 +294,36 @@ impl TransactionTable {
             .find_map(|step| pop(&mut *self.free[(home + step) % PARTITIONS].try_lock()?))
     }
 
-    /// Numbers a new slot, if there are fewer than `slots_max`, and starts a transaction in it.
+    /// Begins transaction `id` with a record that no transaction has used yet.
     ///
     /// # Errors
-    /// [`Error::TooManyTransactions`], [`Error::Closed`].
-    pub(crate) fn grow(
-        &self,
-        slots_max: u32,
-        id: impl FnOnce(u32) -> TxnId,
-    ) -> Result<(u32, TxnId)> {
+    /// [`Error::Closed`].
+    pub(crate) fn begin_first(&self, number: u32, id: TxnId) -> Result<()> {
         let _latched = self.free[partition()].lock(); // TXN-TABLE-7
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::Closed);
         }
-        // Relaxed: the number alone is used, and the chunk is published by its OnceLock. It never
-        // exceeds the bound: threads that visit all slots rely on it.
-        let more = |used| (used < slots_max).then_some(used + 1);
-        let index = self
-            .used
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
-            .map_err(|_| Error::TooManyTransactions { max: TRANSACTIONS_MAX })?;
-        let id = id(index);
-        self.entry(index).start(id);
-        Ok((index, id))
+        self.entry(number).start(id);
+        Ok(())
     }
 
-    /// Returns the transaction that has locks under this owner's number, and its type. The result
-    /// is exact for a transaction that waits; for any other it may be out of date.
-    pub(crate) fn transaction_of(&self, owner: u32) -> Option<(TxnId, Kind)> {
-        // Relaxed: for diagnosis only.
-        (0..self.used.load(Ordering::Relaxed)).find_map(|index| {
-            let entry = self.entry(index);
-            let who = entry.who.load(Ordering::Relaxed);
-            let id = entry.id.load(Ordering::Relaxed);
-            (who >> 16 == owner + 1 && id != 0).then_some((TxnId(id), Kind::of_bits(who as u16)))
-        })
-    }
-
-    /// Returns the slot and the running transaction, if there is one, of each lock owner. An owner
-    /// keeps its slot until the table is closed.
-    pub(crate) fn slots_by_owner(&self) -> HashMap<u32, (u32, Option<TxnId>)> {
-        let by_owner = |(index, entry): (usize, &TransactionEntry)| {
-            // Relaxed: for diagnosis only.
-            let who = entry.who.load(Ordering::Relaxed);
-            let (index, owner) = (index as u32, (who >> 16).checked_sub(1)?);
-            Some((owner, (index, self.transaction_in(index).map(|(id, _)| id))))
-        };
-        self.all().enumerate().filter_map(by_owner).collect()
-    }
-
-    /// Returns the lock owner of transaction `id`, which began in this table, if it still runs and
-    /// its end was not handed over to a thread of the engine.
-    pub(crate) fn owner_of(&self, id: TxnId) -> Option<u32> {
-        let entry = self.entry((id.0 & ((1 << SLOT_BITS) - 1)) as u32); // TXN-TABLE-5
+    /// Returns the number of transaction `id`, which began in this table, if it still runs and its
+    /// end was not handed over to a thread of the engine.
+    pub(crate) fn number_of(&self, id: TxnId) -> Option<u32> {
+        let number = (id.0 & ((1 << NUMBER_BITS) - 1)) as u32; // TXN-TABLE-5
+        let entry = self.entry(number);
         // Relaxed: the caller asks for a transaction that its own thread runs.
         let runs = entry.id.load(Ordering::Relaxed) == id.0 && !entry.is_handed_over(id);
-        let owner = (entry.who.load(Ordering::Relaxed) >> 16).checked_sub(1);
-        owner.filter(|_| runs)
+        runs.then_some(number)
     }
 
-    /// Returns the transaction that runs in slot `index`, and its type.
-    pub(crate) fn transaction_in(&self, index: u32) -> Option<(TxnId, Kind)> {
-        let entry = self.entry(index);
+    /// Returns the transaction that runs with this record, and its type. The result is exact for a
+    /// transaction that waits; for any other it may be out of date.
+    pub(crate) fn transaction_of(&self, number: u32) -> Option<(TxnId, Kind)> {
+        let entry = self.entry(number);
         // Relaxed: for diagnosis only.
         let id = entry.id.load(Ordering::Relaxed);
-        let kind = Kind::of_bits(entry.who.load(Ordering::Relaxed) as u16);
-        (id != 0).then_some((TxnId(id), kind))
+        (id != 0).then(|| (TxnId(id), entry.kind()))
     }
 
     /// Keeps a state for the next transaction, or returns it if the engine was closed.
@@ -382,22 +349,38 @@ impl TransactionTable {
         }
     }
 
-    /// Returns the `TransactionEntry` of slot `index`.
+    /// Returns the entry of a participant record.
     #[inline]
-    pub(crate) fn entry(&self, index: u32) -> &TransactionEntry {
-        let chunk = self.chunks[index as usize / CHUNK_SLOTS]
-            .get_or_init(|| (0..CHUNK_SLOTS).map(|_| CachePadded::default()).collect());
-        &chunk[index as usize % CHUNK_SLOTS]
+    pub(crate) fn entry(&self, number: u32) -> &TransactionEntry {
+        &self.participants.get(number).entry
+    }
+
+    /// Returns what the transactions of a participant record have published.
+    pub(crate) fn published(&self, number: u32) -> &PublishedWaits {
+        &self.participants.get(number).published
+    }
+
+    /// Returns the transaction that runs with each participant record, in the order of their
+    /// numbers.
+    pub(crate) fn running(&self) -> Vec<Option<TxnId>> {
+        // Relaxed: for diagnosis only.
+        let ids = self.all().map(|entry| TxnId(entry.id.load(Ordering::Relaxed)));
+        ids.map(|id| (id.0 != 0).then_some(id)).collect()
+    }
+
+    /// Returns all that transactions have published, each under the number of its record.
+    pub(crate) fn all_published(&self) -> HashMap<u32, Published> {
+        let numbered = (0..).zip(self.participants.all());
+        numbered.filter_map(|(number, record)| Some((number, record.published.read()?))).collect()
     }
 
     fn all(&self) -> impl Iterator<Item = &TransactionEntry> {
-        // Acquire: as good as Relaxed here, see `oldest_first` for why a slot may be missed.
-        (0..self.used.load(Ordering::Acquire)).map(|index| self.entry(index))
+        self.participants.all().map(|record| &record.entry)
     }
 
     /// Returns the work that recovery would have to do for every running transaction, for a
-    /// checkpoint that has inserted its first record. A slot that appears meanwhile logs after that
-    /// record and needs no entry.
+    /// checkpoint that has inserted its first record. A transaction that appears meanwhile logs
+    /// after that record and needs no entry.
     pub(crate) fn snapshot(&self) -> Vec<ActiveEntry> {
         self.all().filter_map(TransactionEntry::snapshot).collect()
     }
@@ -411,12 +394,11 @@ impl TransactionTable {
     /// The oldest of the running transactions that have written, for diagnosis: it may have ended
     /// meanwhile.
     pub(crate) fn oldest(&self) -> Option<Oldest> {
-        let of = |(index, entry): (usize, &TransactionEntry)| {
+        let of = |(number, entry): (usize, &TransactionEntry)| {
             let first = entry.first()?;
             let txn = TxnId(entry.id.load(Ordering::Acquire));
-            // Relaxed: for diagnosis only.
-            let kind = Kind::of_bits(entry.who.load(Ordering::Relaxed) as u16);
-            (txn.0 != 0).then_some(Oldest { first, index: index as u32, txn, kind })
+            let number = number as u32;
+            (txn.0 != 0).then_some(Oldest { first, number, txn, kind: entry.kind() })
         };
         self.all().enumerate().filter_map(of).min_by_key(|oldest| oldest.first)
     }
@@ -426,7 +408,7 @@ impl TransactionTable {
         self.all().filter(|entry| entry.is_active()).count() as u64
     }
 
-    /// Commits, read-only commits and rollbacks of all slots.
+    /// Commits, read-only commits and rollbacks of all participants.
     pub(crate) fn totals(&self) -> (u64, u64, u64) {
         self.all().fold((0, 0, 0), |(commits, read_only, rollbacks), entry| {
             (
@@ -438,11 +420,11 @@ impl TransactionTable {
     }
 }
 
-/// The id of the `sequence`-th transaction of a slot (TXN-TABLE-5).
+/// The id of the `sequence`-th transaction of a participant record (TXN-TABLE-5).
 #[inline]
-pub(crate) fn txn_id(epoch: Epoch, sequence: u32, index: u32) -> TxnId {
-    let epoch = u64::from(epoch.0) << (SEQUENCE_BITS + SLOT_BITS);
-    TxnId(epoch | u64::from(sequence) << SLOT_BITS | u64::from(index))
+pub(crate) fn txn_id(epoch: Epoch, sequence: u32, number: u32) -> TxnId {
+    let epoch = u64::from(epoch.0) << (SEQUENCE_BITS + NUMBER_BITS);
+    TxnId(epoch | u64::from(sequence) << NUMBER_BITS | u64::from(number))
 }
 
 /// The free list of this thread.
@@ -453,14 +435,24 @@ fn partition() -> usize {
 
 #[cfg(test)]
 mod tests {
+    use clearway_lock::{LockOptions, LockOwner, LockTable};
+
     use super::*;
+
+    /// A transaction table, and the lock owners of its transactions.
+    fn table(transactions: usize) -> (TransactionTable, Vec<LockOwner>) {
+        let participants = Arc::new(Participants::new());
+        let options = LockOptions { buckets: 1, intents: 1, ..LockOptions::default() };
+        let locks = LockTable::with_participants(options, participants.clone());
+        let owners = (0..transactions).map(|_| locks.owner()).collect();
+        (TransactionTable::new(participants), owners)
+    }
 
     #[test]
     fn snapshot_lists_unfinished_work() {
-        let table = TransactionTable::new();
-        let (index, _) = table.grow(SLOTS_MAX, |_| TxnId(1)).unwrap();
-        let entry = table.entry(index);
-        entry.start(txn_id(Epoch(1), 1, index));
+        let (table, _owners) = table(1);
+        let entry = table.entry(0);
+        entry.start(txn_id(Epoch(1), 1, 0));
         assert!(table.snapshot().is_empty(), "recovery has no work for a reader");
         entry.register(Lsn(512));
         entry.busy();
@@ -477,9 +469,8 @@ mod tests {
 
     #[test]
     fn snapshot_waits_for_an_insert_under_way() {
-        let table = TransactionTable::new();
-        let (index, _) = table.grow(SLOTS_MAX, |_| TxnId(1)).unwrap();
-        let entry = table.entry(index);
+        let (table, _owners) = table(1);
+        let entry = table.entry(0);
         entry.start(TxnId(1));
         entry.register(Lsn(512));
         entry.busy();
@@ -493,52 +484,40 @@ mod tests {
     }
 
     #[test]
-    fn left_slots_are_listed_and_not_active() {
-        let table = TransactionTable::new();
-        let (index, _) = table.grow(SLOTS_MAX, |_| TxnId(1)).unwrap();
-        table.entry(index).set_undo_next(Lsn(600));
+    fn left_transactions_are_listed_and_not_active() {
+        let (table, _owners) = table(2);
+        table.begin_first(0, TxnId(1)).unwrap();
+        table.entry(0).set_undo_next(Lsn(600));
         table.close();
         assert_eq!(table.active(), 1);
-        table.entry(index).leave_to_recovery();
+        table.entry(0).leave_to_recovery();
         assert_eq!((table.active(), table.snapshot().len()), (0, 1));
-        assert!(matches!(table.grow(SLOTS_MAX, |_| TxnId(2)), Err(Error::Closed)));
+        assert!(matches!(table.begin_first(1, TxnId(2)), Err(Error::Closed)));
     }
 
     #[test]
-    fn full_table_refuses_and_stays_as_it_is() {
-        let table = TransactionTable::new();
-        let numbers = (0..3).map(|n| table.grow(3, |_| TxnId(n + 1)).unwrap().0);
-        assert_eq!(numbers.collect::<Vec<_>>(), [0, 1, 2]);
-        for _ in 0..3 {
-            let refused = table.grow(3, |_| TxnId(9));
-            assert!(matches!(refused, Err(Error::TooManyTransactions { .. })));
-        }
-        assert_eq!(table.active(), 3);
-        assert_eq!(table.grow(4, |_| TxnId(4)).unwrap().0, 3);
-    }
-
-    #[test]
-    fn owners_are_found_until_their_end_is_handed_over() {
-        let table = TransactionTable::new();
-        let id = |sequence| move |index| txn_id(Epoch(1), sequence, index);
-        let (index, first) = table.grow(SLOTS_MAX, id(0)).unwrap();
-        let entry = table.entry(index);
-        entry.identify(who(7, Kind::NONE));
-        assert_eq!(table.owner_of(first), Some(7));
-        assert_eq!(table.slots_by_owner(), HashMap::from([(7, (index, Some(first)))]));
+    fn transactions_are_found_until_their_end_is_handed_over() {
+        let (table, owners) = table(8);
+        let number = owners[7].number();
+        let (first, next) = (txn_id(Epoch(1), 0, number), txn_id(Epoch(1), 1, number));
+        table.begin_first(number, first).unwrap();
+        let entry = table.entry(number);
+        entry.set_kind(Kind::of_bits(3));
+        assert_eq!(table.number_of(first), Some(number));
+        assert_eq!(table.transaction_of(number), Some((first, Kind::of_bits(3))));
+        assert_eq!(table.running()[number as usize - 1..], [None, Some(first)]);
         entry.hand_over();
-        assert_eq!(table.owner_of(first), None);
+        assert_eq!(table.number_of(first), None);
         entry.finish();
-        let next = id(1)(index);
         entry.start(next);
-        assert_eq!((table.owner_of(first), table.owner_of(next)), (None, Some(7)));
+        assert_eq!((table.number_of(first), table.number_of(next)), (None, Some(number)));
         entry.finish();
-        assert_eq!(table.owner_of(next), None);
-        assert_eq!(table.slots_by_owner(), HashMap::from([(7, (index, None))]));
+        assert_eq!((table.number_of(next), table.transaction_of(number)), (None, None));
+        assert_eq!(table.running(), [None; 8]);
     }
 
     #[test]
-    fn ids_differ_between_slots_sequences_and_epochs() {
+    fn ids_differ_between_records_sequences_and_epochs() {
         let ids = [txn_id(Epoch(1), 1, 0), txn_id(Epoch(1), 1, 1), txn_id(Epoch(1), 2, 0)];
         assert!(ids.iter().all(|id| *id != txn_id(Epoch(2), 1, 0)));
         assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2]);

@@ -10,7 +10,7 @@
 
 use clearway_base::Lsn;
 
-/// The arena's memory is kept for the slot's next transaction up to this size.
+/// The arena's memory is kept for the state's next transaction up to this size.
 const KEEP_BYTES_MAX: usize = 64 << 10;
 
 /// See the module.

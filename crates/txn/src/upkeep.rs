@@ -240,8 +240,8 @@ fn walk_leaf(state: &mut TransactionState, tree: &Tree, position: &mut Vec<u8>) 
     Ok(!leaf.is_last)
 }
 
-/// Runs a part of upkeep in a slot of its own, as system transactions that belong to no user's
-/// transaction. `None` if the table is dropped.
+/// Runs a part of upkeep with a participant record of its own, as system transactions that belong
+/// to no user's transaction. `None` if the table is dropped.
 fn in_table<R>(
     core: &Arc<Core>,
     tree: TreeId,

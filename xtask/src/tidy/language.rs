@@ -22,7 +22,7 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["headroom"], "log space reserve"),
     (&["keep-from"], "retention LSN"),
     (&["doom", "dooms", "doomed"], "mark as victim"),
-    (&["board"], "wait registry"),
+    (&["board"], "published waits"),
     (&["announce", "announces", "announced"], "publish a wait"),
     (&["bequeath", "bequeaths", "bequeathed"], "pass on inherited locks"),
     (&["renounce", "renounces", "renounced"], "drop inherited locks"),

@@ -7,7 +7,7 @@
 //! requests ahead in a first-come queue. Newcomers of a queue are passed through and not listed:
 //! they hold nothing there and wait nowhere else, so the owners that *they* wait for suffice, and
 //! every cycle has a shorter one without them. Intent locks take part: they have no list of
-//! holders, so the graph runs over the slots of all *waiting* owners, which have published their
+//! holders, so the graph runs over the records of all *waiting* owners, which have published their
 //! private tables.
 //!
 //! Invariants:
@@ -34,14 +34,14 @@
 use crate::{
     identity::LockId,
     owner::LockOwner,
-    registry::{Target, WaitState},
     table::LockTable,
+    wait_record::{Target, WaitState},
 };
 
 /// An owner visited by the search.
 #[derive(Clone, Copy)]
 struct VisitedOwner {
-    slot: u32,
+    owner: u32,
     /// Its state when the search expanded it.
     state: WaitState,
     /// Index of the node that waits for it.
@@ -55,7 +55,7 @@ pub(crate) struct Graph {
     nodes: Vec<VisitedOwner>,
     /// Indices of `nodes`: the cycle from the searcher to the owner that waits for it.
     path: Vec<usize>,
-    /// One bit for each slot that is in `nodes` (GRAPH-1).
+    /// One bit for each owner that is in `nodes` (GRAPH-1).
     visited: Vec<u64>,
     blockers: Vec<u32>,
     /// Owners that the searcher has marked as victims and has not woken yet.
@@ -68,7 +68,7 @@ impl LockTable {
         let has_waiter = |id: &LockId| {
             let entries = self.bucket(*id).entries.lock();
             entries.waiting() > 0
-                && entries.of(*id).any(|entry| entry.is_waiting() && entry.owner != owner.slot)
+                && entries.of(*id).any(|entry| entry.is_waiting() && entry.owner != owner.number)
         };
         // Intent locks of a store of the table's parts are not known here.
         self.shared.store.is_some()
@@ -76,23 +76,22 @@ impl LockTable {
             || owner
                 .intents
                 .iter()
-                .any(|held| self.resource(held.entry).locks.lock().has_waiter_beside(owner.slot))
+                .any(|held| self.resource(held.entry).locks.lock().has_waiter_beside(owner.number))
     }
 
     /// Appends to `out` the owners that a waiting owner waits for; returns false if it does not
     /// wait for `target`.
-    fn blockers(&self, slot: u32, target: Target, out: &mut Vec<u32>) -> bool {
-        let registry = &self.shared.registry;
+    fn blockers(&self, owner: u32, target: Target, out: &mut Vec<u32>) -> bool {
         match target {
-            Target::Range(id) => self.bucket(id).entries.lock().blockers(id, slot, out),
+            Target::Range(id) => self.bucket(id).entries.lock().blockers(id, owner, out),
             Target::Intent(entry) => {
-                let blocking = self.resource(entry).locks.lock().blockers(slot, out);
+                let blocking = self.resource(entry).locks.lock().blockers(owner, out);
                 let Some(modes) = blocking else { return false };
                 // Only a waiting owner can be part of a cycle, and only waiting owners have
-                // published (LOCK-REGISTRY-4).
-                out.extend((0..registry.len()).filter(|&other| {
-                    let holder = registry.slot(other);
-                    other != slot
+                // published (WAIT-RECORD-3).
+                out.extend((0..self.shared.participants.len()).filter(|&other| {
+                    let holder = self.shared.record(other);
+                    other != owner
                         && holder.state().is_waiting()
                         && holder.intent_on(entry).is_some_and(|held| modes.contains(held.mode))
                 }));
@@ -114,7 +113,7 @@ impl Graph {
     /// which costs a latch for each.
     pub(super) fn find_own_cycle(&mut self, table: &LockTable, me: &LockOwner) -> bool {
         let visits = me.held.len() + me.intents.len();
-        self.find(table, me.slot, visits, || table.is_awaited(me))
+        self.find(table, me.number, visits, || table.is_awaited(me))
     }
 
     /// Searches for a cycle. After `visits` owners it goes on only if `is_awaited` returns true.
@@ -140,7 +139,7 @@ impl Graph {
                 }
                 // An owner that does not wait leads nowhere: on a hot row this is usually the
                 // holder.
-                let blocking = table.shared.registry.slot(blocker);
+                let blocking = table.shared.record(blocker);
                 if blocking.state().is_waiting() && !blocking.is_marked_victim() {
                     self.visit(blocker, at); // GRAPH-4
                 }
@@ -157,11 +156,11 @@ impl Graph {
         let mut at = 0;
         while at < self.nodes.len() {
             self.expand(table, at);
-            let waiter = self.nodes[at].slot;
+            let waiter = self.nodes[at].owner;
             for next in 0..self.blockers.len() {
                 let blocker = self.blockers[next];
                 edge(waiter, blocker);
-                if !table.shared.registry.slot(blocker).is_blocking_wait() {
+                if !table.shared.record(blocker).is_blocking_wait() {
                     self.visit(blocker, at);
                 }
             }
@@ -172,27 +171,27 @@ impl Graph {
     /// Walks the cycle again and checks that the waits are the same and every edge still exists
     /// (GRAPH-2).
     pub(super) fn is_certain(&mut self, table: &LockTable, me: u32) -> bool {
-        let registry = &table.shared.registry;
+        let shared = &table.shared;
         (0..self.path.len()).all(|step| {
             let node = self.nodes[self.path[step]];
-            let next = self.path.get(step + 1).map_or(me, |&at| self.nodes[at].slot);
-            let state = registry.slot(node.slot).state();
-            let Some(target) = registry.slot(node.slot).target(state) else { return false };
+            let next = self.path.get(step + 1).map_or(me, |&at| self.nodes[at].owner);
+            let state = shared.record(node.owner).state();
+            let Some(target) = shared.record(node.owner).target(state) else { return false };
             self.blockers.clear();
             state == node.state
-                && table.blockers(node.slot, target, &mut self.blockers)
+                && table.blockers(node.owner, target, &mut self.blockers)
                 && self.blockers.contains(&next)
         })
     }
 
     /// Returns the owners of the cycle that was found, each with its wait, the searcher first.
     pub(super) fn members(&self) -> impl Iterator<Item = (u32, WaitState)> {
-        self.path.iter().map(|&at| (self.nodes[at].slot, self.nodes[at].state))
+        self.path.iter().map(|&at| (self.nodes[at].owner, self.nodes[at].state))
     }
 
     /// Returns the owners of the cycle without their waits, for the report of the cycle.
     pub(super) fn owners(&self) -> Vec<u32> {
-        self.members().map(|(slot, _)| slot).collect()
+        self.members().map(|(owner, _)| owner).collect()
     }
 
     /// Returns the number of owners that the last search visited.
@@ -209,24 +208,24 @@ impl Graph {
 
     /// Stores in `blockers` the owners that the node at `at` waits for.
     fn expand(&mut self, table: &LockTable, at: usize) {
-        let slot = self.nodes[at].slot;
-        let published = table.shared.registry.slot(slot);
+        let owner = self.nodes[at].owner;
+        let published = table.shared.record(owner);
         let state = published.state();
         self.nodes[at].state = state;
         self.blockers.clear();
         if let Some(target) = published.target(state) {
-            table.blockers(slot, target, &mut self.blockers);
+            table.blockers(owner, target, &mut self.blockers);
         }
     }
 
-    fn visit(&mut self, slot: u32, parent: usize) {
-        let (word, bit) = (slot as usize / 64, 1 << (slot % 64));
+    fn visit(&mut self, owner: u32, parent: usize) {
+        let (word, bit) = (owner as usize / 64, 1 << (owner % 64));
         if word >= self.visited.len() {
             self.visited.resize(word + 1, 0);
         }
         if self.visited[word] & bit == 0 {
             self.visited[word] |= bit;
-            self.nodes.push(VisitedOwner { slot, state: WaitState::default(), parent });
+            self.nodes.push(VisitedOwner { owner, state: WaitState::default(), parent });
         }
     }
 

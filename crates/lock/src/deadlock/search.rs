@@ -19,7 +19,7 @@
 //!    (acquire) whatever those did before.
 //! 2. An edge `i → j` comes into being only when `i` queues its request, or when `j` queues a
 //!    request or is granted one, at once or after a wait. Each of these events precedes the later
-//!    one of the two owners' stores: a waiting owner does nothing (LOCK-REGISTRY-3), and `j`
+//!    one of the two owners' stores: a waiting owner does nothing (WAIT-RECORD-2), and `j`
 //!    publishes its present wait only after it has picked up every earlier grant. Hence no edge is
 //!    younger than `w`'s store.
 //! 3. `w` enters the queue of `i` after its own store. If the request or the grant of `j` that
@@ -95,7 +95,7 @@ enum Finding {
 
 /// Runs a waiter's deadlock check. Returns true if it dies, in which case its request is removed.
 pub(crate) fn check(table: &LockTable, owner: &mut LockOwner, first: bool) -> bool {
-    (first || table.slot(owner).is_marked_victim()) && dies(table, owner, false)
+    (first || table.record(owner).is_marked_victim()) && dies(table, owner, false)
 }
 
 /// Searches for a cycle; if there is one and this owner is its victim, or was marked, withdraws the
@@ -104,19 +104,19 @@ pub(crate) fn check(table: &LockTable, owner: &mut LockOwner, first: bool) -> bo
 ///
 /// The owner waits, or was granted in the meantime.
 pub(crate) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> bool {
-    let counters = &table.slot(owner).counters;
+    let counters = &table.record(owner).counters;
     counters.searches.add(1);
     let mut graph = std::mem::take(&mut owner.graph);
-    let suspects = table.slot(owner).is_marked_victim() || graph.find_own_cycle(table, owner);
+    let suspects = table.record(owner).is_marked_victim() || graph.find_own_cycle(table, owner);
     let finding = if suspects { confirm(table, &mut graph, owner) } else { Finding::Lives };
-    for slot in graph.marked.drain(..) {
+    for victim in graph.marked.drain(..) {
         // DEADLOCK-4: the mark is set. No latch is held, since a waker runs arbitrary code.
-        let waker = table.shared.registry.slot(slot).take_waker();
+        let waker = table.shared.record(victim).take_waker();
         waker.into_iter().for_each(wake);
     }
     owner.graph = graph;
     if alarmed && !suspects {
-        table.slot(owner).counters.false_alarms.add(1);
+        table.record(owner).counters.false_alarms.add(1);
     }
     matches!(finding, Finding::Dies)
 }
@@ -124,16 +124,16 @@ pub(crate) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> b
 /// Confirms cycles and chooses a victim for each. Only one thread does so at a time (SEARCH-3).
 fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Finding {
     let _one_victim_at_a_time = table.shared.confirmation.lock();
-    let is_marked = table.slot(owner).is_marked_victim();
+    let is_marked = table.record(owner).is_marked_victim();
     // The cycle that was found may be gone, and another one may exist. Each repetition means that
     // an owner moved between a search and its confirmation, or was marked (GRAPH-4).
     while graph.find_own_cycle(table, owner) {
-        if !graph.is_certain(table, owner.slot) {
-            table.slot(owner).counters.false_alarms.add(1);
+        if !graph.is_certain(table, owner.number) {
+            table.record(owner).counters.false_alarms.add(1);
             continue;
         }
-        let victim = if is_marked { owner.slot } else { choose(table, graph, owner.slot) };
-        if victim == owner.slot {
+        let victim = if is_marked { owner.number } else { choose(table, graph, owner.number) };
+        if victim == owner.number {
             let cycle = table.describe(&graph.owners());
             let finding = withdraw(table, owner);
             if matches!(finding, Finding::Dies) {
@@ -141,10 +141,10 @@ fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Findi
             }
             return finding;
         }
-        table.slot(owner).counters.victims_marked.add(1);
+        table.record(owner).counters.victims_marked.add(1);
         graph.marked.push(victim);
     }
-    table.slot(owner).unmark_victim();
+    table.record(owner).unmark_victim();
     Finding::Lives
 }
 
@@ -152,18 +152,17 @@ fn withdraw(table: &LockTable, owner: &mut LockOwner) -> Finding {
     if table.withdraw(owner, false) != Withdrawal::Done {
         return Finding::Lives;
     }
-    table.slot(owner).counters.deadlocks.add(1);
+    table.record(owner).counters.deadlocks.add(1);
     Finding::Dies
 }
 
-/// Chooses the victim of the cycle that was found, and marks it in its slot if it is not `me`.
+/// Chooses the victim of the cycle that was found, and marks it in its record if it is not `me`.
 fn choose(table: &LockTable, graph: &Graph, me: u32) -> u32 {
-    let registry = &table.shared.registry;
-    let rank = |slot| table.shared.rank(slot, slot == me);
-    let worst = graph.members().min_by_key(|&(slot, _)| (rank(slot), slot));
+    let rank = |owner| table.shared.rank(owner, owner == me);
+    let worst = graph.members().min_by_key(|&(owner, _)| (rank(owner), owner));
     let (victim, state) = worst.expect("a cycle has members");
     if victim != me {
-        registry.slot(victim).mark_victim(state);
+        table.shared.record(victim).mark_victim(state);
     }
     victim
 }

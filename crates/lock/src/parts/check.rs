@@ -23,7 +23,7 @@ impl<'a> Check<'a> {
 
     /// Returns the number of the waiter.
     pub fn waiter(&self) -> u32 {
-        self.owner.slot
+        self.owner.number
     }
 
     /// Returns the owners of the table.
@@ -46,21 +46,21 @@ impl<'a> Check<'a> {
     /// (GRAPH-3).
     pub fn edges(&mut self, edge: impl FnMut(u32, u32)) {
         let mut graph = std::mem::take(&mut self.owner.graph);
-        graph.walk(self.table, self.owner.slot, edge);
+        graph.walk(self.table, self.owner.number, edge);
         self.owner.graph = graph;
     }
 
     /// Returns true if another owner has marked the waiter as the victim of a cycle (SEARCH-3).
     /// Such a waiter must call [`search`](Check::search).
     pub fn is_marked(&self) -> bool {
-        self.table.slot(self.owner).is_marked_victim()
+        self.table.record(self.owner).is_marked_victim()
     }
 
     /// Returns true if the waiter, as the owner that closes a cycle, ranks below another member of
     /// it.
     pub fn ranks_below(&self, other: u32) -> bool {
-        let rank = |slot, closes| self.table.shared.rank(slot, closes);
-        rank(self.owner.slot, true) < rank(other, false)
+        let rank = |owner, closes| self.table.shared.rank(owner, closes);
+        rank(self.owner.number, true) < rank(other, false)
     }
 
     /// Searches the exact wait-for graph, as the product does: if there is a cycle and the waiter
@@ -81,17 +81,17 @@ impl Owners<'_> {
     /// Returns the age of the transaction that runs with an owner: the number of its start, in
     /// increasing order; 0 if none was needed yet.
     pub fn age(self, owner: u32) -> u64 {
-        self.table.shared.registry.slot(owner).priority.age()
+        self.table.shared.record(owner).priority.age()
     }
 
     /// Returns true if an owner waits.
     pub fn is_waiting(self, owner: u32) -> bool {
-        self.table.shared.registry.slot(owner).state().is_waiting()
+        self.table.shared.record(owner).state().is_waiting()
     }
 
     /// Wakes an owner, if it sleeps, to check again (LOCK-PARTS-4).
     pub fn wake(self, owner: u32) {
-        if let Some(waker) = self.table.shared.registry.slot(owner).take_waker() {
+        if let Some(waker) = self.table.shared.record(owner).take_waker() {
             clearway_sync::wake(waker);
         }
     }

@@ -17,8 +17,8 @@ use crate::{
     mode::RangeMode,
     owner::{LockOwner, Request},
     queue::{Purpose, RequestResult},
-    registry::Target,
     table::LockTable,
+    wait_record::Target,
 };
 
 /// The resources of a table and the queues of its locks.
@@ -65,7 +65,7 @@ impl<'a> Resources<'a> {
 
     /// Wakes the owners that were granted their locks, and empties the list.
     pub fn wake(self, granted: &mut Vec<u32>) {
-        self.table.shared.registry.wake(granted);
+        self.table.shared.wake(granted);
     }
 }
 
@@ -76,7 +76,7 @@ impl<'a> Holder<'a> {
 
     /// Returns the number of the owner.
     pub fn number(&self) -> u32 {
-        self.owner.slot
+        self.owner.number
     }
 
     /// Returns the resources of the table.
@@ -104,7 +104,7 @@ impl<'a> Holder<'a> {
 
     /// Wakes the owners in [`granted`](Holder::granted).
     pub fn wake(&mut self) {
-        self.table.shared.registry.wake(&mut self.owner.granted);
+        self.table.shared.wake(&mut self.owner.granted);
     }
 
     /// Publishes the owner's wait for a request that was queued in this latch hold (LOCK-WAIT-1),
@@ -124,11 +124,11 @@ impl<'a> Holder<'a> {
         before: Option<IntentMode>,
         undo: bool,
     ) -> bool {
-        if self.table.slot(self.owner).is_granted() && !undo {
+        if self.table.record(self.owner).is_granted() && !undo {
             return false;
         }
-        queue.lower(self.owner.slot, before, &mut self.owner.granted);
-        self.table.slot(self.owner).end_wait();
+        queue.lower(self.owner.number, before, &mut self.owner.granted);
+        self.table.record(self.owner).end_wait();
         true
     }
 }

@@ -7,7 +7,7 @@ use crate::{identity::LockId, mode::RangeMode, owner::LockOwner, table::LockTabl
 pub fn begin_wait(table: &LockTable, owner: &mut LockOwner, id: LockId, mode: RangeMode) -> bool {
     let granted = table.start(owner, id, mode);
     if !granted {
-        table.slot(owner).mark_blocking_wait();
+        table.record(owner).mark_blocking_wait();
     }
     granted
 }

@@ -1,11 +1,11 @@
-//! Models of range locks: tags, hand-over, and reused slots.
+//! Models of range locks: tags, hand-over, and reused numbers.
 //!
 //! Deliberate errors, and the model that was seen to fail for each:
 //!
 //! - `granted_owner_reads_the_commits_tag`: the tag raised after the latch hold; `Relaxed` in
-//!   `OwnerSlot::grant` (BUCKET-2).
+//!   `WaitRecord::grant` (BUCKET-2).
 //! - `try_after_the_release_reads_the_tag`: the tag raised after the latch hold.
-//! - `owners_do_not_share_a_slot`: `give_back` before the locks are released (LOCK-REGISTRY-1).
+//! - `owners_do_not_share_a_number`: `give_back` before the locks are released (PARTICIPANT-2).
 
 use clearway_sync::{check, thread};
 
@@ -70,10 +70,10 @@ fn try_after_the_release_reads_the_tag() {
 }
 
 #[test]
-fn owners_do_not_share_a_slot() {
+fn owners_do_not_share_a_number() {
     check(3, || {
         let table = table();
-        // Allocate the slots' memory before the threads start.
+        // Allocate the records' memory before the threads start.
         drop([table.owner(), table.owner()]);
         let threads = [0, 1].map(|_| {
             let table = table.clone();

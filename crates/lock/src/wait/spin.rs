@@ -77,10 +77,10 @@ impl LockTable {
     fn spin_on(&self, owner: &mut LockOwner, deadline: Deadline) -> Result<()> {
         let mut first = true;
         loop {
-            let slot = self.slot(owner);
+            let record = self.record(owner);
             let granted = (0..SPINS_PER_CHECK).any(|_| {
                 spin_loop();
-                slot.is_granted()
+                record.is_granted()
             });
             if granted {
                 return Ok(());
@@ -102,12 +102,12 @@ impl LockTable {
         let processors = processors();
         // Relaxed: a rough count; more or fewer spinners for a moment do no harm.
         let is_room = spinners.fetch_add(1, Ordering::Relaxed) + 1 < processors
-            && !self.shared.registry.is_oversubscribed(processors);
+            && !self.shared.is_oversubscribed(processors);
         let granted = is_room.then(|| {
-            let slot = self.slot(owner);
+            let record = self.record(owner);
             (0..self.shared.options.spins).any(|_| {
                 spin_loop();
-                slot.is_granted()
+                record.is_granted()
             })
         });
         spinners.fetch_sub(1, Ordering::Relaxed);

@@ -22,7 +22,7 @@ use std::{
 use clearway_base::{LockName, TreeId, TxnId, TxnName};
 use clearway_lock::{Awaited, BlockingOwner, IntentMode, OngoingWait, ResourceId};
 
-use super::{WaitShard, Wanted};
+use super::{Published, Wanted};
 use crate::core::Core;
 
 /// Looks at what is in the way of a wait before transactions that do not stay are left out.
@@ -92,10 +92,9 @@ impl fmt::Display for CurrentWait {
 /// The facts that are read before the waits are described.
 struct WaitsRead {
     waits: Vec<OngoingWait>,
-    /// The transaction slot of each owner, and the transaction that ran there before the others
-    /// were read.
-    slots: HashMap<u32, (u32, Option<TxnId>)>,
-    published: WaitShard,
+    /// The transaction that ran with each owner before the others were read.
+    running: Vec<Option<TxnId>>,
+    published: HashMap<u32, Published>,
     now: Instant,
     /// The known holders of each intent lock that is awaited.
     known: HashMap<u32, Vec<(u32, IntentMode)>>,
@@ -109,10 +108,10 @@ impl Core {
         if waits.is_empty() {
             return Vec::new();
         }
-        let slots = self.transactions.slots_by_owner();
-        let published = self.contention.published();
+        let running = self.transactions.running();
+        let published = self.transactions.all_published();
         let mut read =
-            WaitsRead { waits, slots, published, now: Instant::now(), known: HashMap::new() };
+            WaitsRead { waits, running, published, now: Instant::now(), known: HashMap::new() };
         for at in 0..read.waits.len() {
             if let Awaited::Intent(entry) = read.waits[at].lock
                 && !read.known.contains_key(&entry)
@@ -149,7 +148,7 @@ impl Core {
             (Wanted::Table(tree), lock) => self.locks.is_entry_of(lock, resource_of(tree)),
             _ => false,
         };
-        let txn = self.name_of(read, wait.owner).filter(|_| is_it)?;
+        let txn = self.txn_of(wait.owner).filter(|_| is_it)?;
         let (blockers, holders) = self.blockers(read, wait);
         let described = CurrentWait {
             txn,
@@ -174,10 +173,10 @@ impl Core {
             Awaited::Range(_) => &[],
         };
         // What is known of the holders of an intent lock was read at the beginning.
-        let is_known = |owner, id| read.slots.get(&owner).is_some_and(|slot| slot.1 == Some(id));
+        let is_known = |owner, id| read.running.get(owner as usize) == Some(&Some(id));
         let named = |other: &BlockingOwner| {
             let is_counted = other.holds && matches!(wait.lock, Awaited::Intent(_));
-            let name = self.name_of(read, other.owner)?;
+            let name = self.txn_of(other.owner)?;
             (!is_counted || is_known(other.owner, name.id)).then_some(name)
         };
         let mut found = self.locks.in_the_way(wait, known);
@@ -203,15 +202,10 @@ impl Core {
         unreachable!("the last look returns")
     }
 
-    fn name_of(&self, read: &WaitsRead, owner: u32) -> Option<TxnName> {
-        let (id, kind) = self.transactions.transaction_in(read.slots.get(&owner)?.0)?;
-        Some(TxnName { id, kind: self.kinds.name(kind) })
-    }
-
     /// See [`BlockingTransaction::age`].
     fn age_of(&self, read: &WaitsRead, owner: u32) -> Option<Duration> {
         let wrote = || {
-            let first = self.transactions.entry(read.slots.get(&owner)?.0).first()?;
+            let first = self.transactions.entry(owner).first()?;
             self.log_space.age(first, read.now)
         };
         let waited = read.published.get(&owner).and_then(|published| published.wait);

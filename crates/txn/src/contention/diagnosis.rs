@@ -1,8 +1,8 @@
 //! From numbers to names: translates what the lock table reports of a failed wait into names of
 //! tables, keys and transactions.
 //!
-//! The lock table knows owners and identities; the wait registry knows what waiting owners wait
-//! for, the transaction table which transaction an owner works for, the tables their names. Members
+//! The lock table knows owners and identities; an owner's participant record knows the transaction
+//! that runs with it and what that waits for, and the tables know their names. Members
 //! of a deadlock sleep while the deadlock is described, so the description is exact. An owner that
 //! blocked a waiter which gave up may have ended its transaction since, and may run another one: so
 //! these holders are documented as listed "as far as known".
@@ -77,7 +77,7 @@ impl Core {
         mode: IntentMode,
     ) -> Option<Error> {
         let held = |&owner: &u32| {
-            let held = self.contention.absolute_locks(owner);
+            let held = self.transactions.published(owner).absolute_locks();
             let same = |tree| self.locks.is_same_entry(resource_of(tree), resource);
             let blocks = |&(tree, held): &(_, IntentMode)| same(tree) && !held.compatible(mode);
             let (_, held) = held.into_iter().find(blocks)?;
@@ -113,7 +113,7 @@ impl Core {
 
     /// The name of what a member of a cycle waits for, as it has published it.
     fn awaited_name(&self, member: &CycleMember) -> LockName {
-        let published = self.contention.published_wait(member.owner);
+        let published = self.transactions.published(member.owner).awaited();
         let is_it = |wanted: &Wanted| match (wanted, member.lock) {
             (Wanted::Key(id, _), Awaited::Range(awaited)) => *id == awaited,
             (Wanted::Table(_), Awaited::Intent(_)) => true,
@@ -129,7 +129,7 @@ impl Core {
         LockName { table: self.table_name(wanted.tree()), key: wanted.key() }
     }
 
-    fn txn_of(&self, owner: u32) -> Option<TxnName> {
+    pub(super) fn txn_of(&self, owner: u32) -> Option<TxnName> {
         let (id, kind) = self.transactions.transaction_of(owner)?;
         Some(TxnName { id, kind: self.kinds.name(kind) })
     }

@@ -162,15 +162,17 @@ impl Wait for TransactionState {
     fn wait_for_log_space(&mut self, bytes: usize) -> Result<()> {
         let bytes = bytes as u64;
         if !self.undoing {
-            return self.reservation.reserve(&self.core, self.index, bytes);
+            return self.reservation.reserve(&self.core, self.owner.number(), bytes);
         }
         // The reservation of a loser was lost when its process ended. Its space is free now, unless
         // the log's capacity was made smaller, so try to reserve it again. If that fails, the
         // engine's reserve pays.
-        if self.recovering && self.reservation.reserve(&self.core, self.index, bytes).is_ok() {
+        if self.recovering
+            && self.reservation.reserve(&self.core, self.owner.number(), bytes).is_ok()
+        {
             return Ok(());
         }
-        self.reservation.reserve_undo(&self.core, self.index, bytes)
+        self.reservation.reserve_undo(&self.core, self.owner.number(), bytes)
     }
 
     #[cold]

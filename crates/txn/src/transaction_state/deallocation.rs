@@ -74,7 +74,7 @@ impl TransactionState {
         mut freeing: Deallocation,
         body: &[u8],
     ) -> Result<LsnSpan> {
-        let entry = self.core.transactions.entry(self.index);
+        let entry = self.core.transactions.entry(self.owner.number());
         entry.busy();
         let number = freeing.current + 1;
         let record =

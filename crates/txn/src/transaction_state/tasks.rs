@@ -283,10 +283,10 @@ impl TransactionState {
 
     /// Reserves log space for an operation of `bytes`.
     async fn await_log_space(&mut self, bytes: u64) -> Result<()> {
-        let (core, index) = (self.core.clone(), self.index);
+        let (core, number) = (self.core.clone(), self.number());
         let missing = self.reservation.missing(bytes);
         let waits = &self.core.task_work.log_space;
-        let mut reply = waits.call(move || ReservedSpace::reserve(core, index, missing));
+        let mut reply = waits.call(move || ReservedSpace::reserve(core, number, missing));
         let reserved = poll_fn(|cx| reply.poll(cx)).await??;
         self.reservation.add(reserved.take());
         Ok(())

@@ -8,7 +8,7 @@ use clearway_lock::{IntentMode, LockId, RangeMode, WaitLimit};
 
 use super::{LackingIntent, TransactionState};
 use crate::{
-    contention::{PASSED_MAX, PassedWait, WaitEnd, Wanted, WantedMode},
+    contention::{PASSED_MAX, PassedWait, PublishedWaits, WaitEnd, Wanted, WantedMode},
     suspended,
 };
 
@@ -57,10 +57,14 @@ impl TransactionState {
         }
     }
 
+    fn published(&self) -> &PublishedWaits {
+        self.core.transactions.published(self.owner.number())
+    }
+
     pub(super) fn publish_wait(&mut self, wanted: Wanted, mode: WantedMode) {
         if self.limit != WaitLimit::NoWait {
             self.has_published = true;
-            self.core.contention.publish_wait(self.owner.number(), wanted, mode);
+            self.published().publish_wait(wanted, mode);
         }
     }
 
@@ -69,7 +73,7 @@ impl TransactionState {
     pub(super) fn publish_absolute(&mut self, tree: TreeId, mode: Option<IntentMode>) {
         if let Some(mode) = mode.filter(|mode| mode.is_absolute()) {
             self.has_published = true;
-            self.core.contention.publish_absolute(self.owner.number(), tree, mode);
+            self.published().publish_absolute(tree, mode);
         }
     }
 
@@ -105,7 +109,7 @@ impl TransactionState {
     pub(super) fn end_waits(&mut self) {
         self.has_published = false;
         self.refused = None;
-        self.core.contention.withdraw(self.owner.number());
+        self.published().withdraw();
         if !self.passed_waits.is_empty() {
             self.core.contention.count(self.kind, &mut self.passed_waits);
         }

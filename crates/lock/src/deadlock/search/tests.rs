@@ -33,7 +33,7 @@ fn search_that_meets_a_foreign_cycle_ends_and_survives() {
     assert!(table.poll_acquire(me, KEYS[0], RangeMode::XN, &mut cx).is_pending());
     assert_eq!((table.stats().searches, table.stats().deadlocks), (1, 0));
     assert_eq!(me.graph.met(), 2, "no owner waits for it");
-    assert!(!me.graph.find_cycle(&table, me.slot));
+    assert!(!me.graph.find_cycle(&table, me.number));
     assert_eq!(me.graph.met(), 3, "each owner is visited once (SEARCH-4)");
     assert!(dies(&table, &mut owners[0], false));
 }
@@ -43,7 +43,7 @@ fn only_the_first_of_two_finders_dies() {
     let (table, mut owners) = standing_cycle();
     let [a, b, _] = &mut owners;
     // Both have found it; neither has confirmed.
-    assert!(a.graph.find_cycle(&table, a.slot) && b.graph.find_cycle(&table, b.slot));
+    assert!(a.graph.find_cycle(&table, a.number) && b.graph.find_cycle(&table, b.number));
     assert!(dies(&table, b, false));
     assert!(!dies(&table, a, false));
     assert!(a.pending.is_some() && b.pending.is_none());
@@ -74,21 +74,21 @@ fn finder_waits_for_another_to_confirm_and_then_looks_again() {
 fn cycle_of_an_older_wait_is_not_certain() {
     let (table, mut owners) = standing_cycle();
     let [a, b, _] = &mut owners;
-    assert!(a.graph.find_cycle(&table, a.slot));
-    assert!(a.graph.is_certain(&table, a.slot));
+    assert!(a.graph.find_cycle(&table, a.number));
+    assert!(a.graph.is_certain(&table, a.number));
     // The same edge, but b has moved in between: it may have let a pass for a while.
     table.cancel(b);
-    assert!(!a.graph.is_certain(&table, a.slot));
+    assert!(!a.graph.is_certain(&table, a.number));
     assert!(!table.start(b, KEYS[0], RangeMode::XN));
-    assert!(!a.graph.is_certain(&table, a.slot));
-    assert!(a.graph.find_cycle(&table, a.slot) && a.graph.is_certain(&table, a.slot));
+    assert!(!a.graph.is_certain(&table, a.number));
+    assert!(a.graph.find_cycle(&table, a.number) && a.graph.is_certain(&table, a.number));
 }
 
 #[test]
 fn finder_that_was_granted_in_the_meantime_lives() {
     let (table, mut owners) = standing_cycle();
     let [a, b, _] = &mut owners;
-    assert!(a.graph.find_cycle(&table, a.slot));
+    assert!(a.graph.find_cycle(&table, a.number));
     table.release_all(b, None);
     assert!(!dies(&table, a, false));
     let mut cx = Context::from_waker(Waker::noop());
