@@ -170,8 +170,9 @@ pub struct LockConflict {
     pub wanted: &'static str,
     /// The holders of the lock that blocked the request when it was given up, as far as known, each
     /// with the mode in which it held the lock. At most four are listed. Empty if the request was
-    /// blocked only by requests that waited before it, or if the lock is on a table or on the
-    /// database, because the lock table only counts the holders of such locks.
+    /// blocked only by requests that waited before it. Of the holders of a lock on a table or on
+    /// the database, only one that has locked the whole is named, in an
+    /// [`Error::SelfWait`](crate::Error::SelfWait); the lock table only counts the others.
     pub holders: Vec<(TxnName, &'static str)>,
 }
 

@@ -65,10 +65,11 @@ pub enum Error {
         /// Newest version this program reads.
         supported: u32,
     },
-    /// The directory is in use, for one of three reasons. Another process, or another handle of
-    /// this process, has it open. Or the database was closed, and a transaction or a call that
-    /// began before has not ended yet ([`Error::StillInUse`]). Or a child process that was forked
-    /// while the database was open still runs and has not called `exec`: see `Database`.
+    /// The directory is in use, for one of four reasons. Another process, or another handle of this
+    /// process, has it open. Or the database was closed, and a transaction or a call that began
+    /// before has not ended yet ([`Error::StillInUse`]). Or a child process that was forked while
+    /// the database was open still runs and has not called `exec`: see `Database`. Or a backup is
+    /// being written to it.
     AlreadyOpen {
         /// The directory.
         path: PathBuf,
@@ -134,8 +135,9 @@ pub enum Error {
         conflict: Option<Arc<LockConflict>>,
     },
     /// The disk has not completed the read of a page in time: within the transaction's limit for
-    /// locks, or 10 s if it has none; or within the 30 s for which a close waits. Check the device.
-    /// The transaction is still active. The page cannot be used until its read ends; others can.
+    /// lock waits, or 10 s if it has none or does not wait for locks at all; or within the 30 s for
+    /// which a close waits. Check the device. The transaction is still active. The page cannot be
+    /// used until its read ends; others can.
     ReadTimeout {
         /// The page.
         page: PageId,
@@ -209,7 +211,9 @@ pub enum Error {
         /// The reason why the value cannot work.
         detail: String,
     },
-    /// The transaction has ended (committed, rolled back or failed); begin a new one.
+    /// The transaction has ended (committed, rolled back or failed); begin a new one. Also returned
+    /// for a cursor that another transaction has made, and if an asynchronous closure has kept its
+    /// transaction.
     TransactionEnded,
     /// The pipeline gave the transaction to an agent whose inbox is full, so it was not accepted.
     /// Submit it again later.

@@ -7,8 +7,8 @@ pub const PAGE_SIZE: usize = 8192;
 /// multiples.
 pub const SECTOR_SIZE: usize = 512;
 
-/// Longest key, in bytes. A page holds up to three full keys as fences (3 KiB) and still has room
-/// for four records of the largest inline size.
+/// Longest key, in bytes. A page holds up to three full keys as bounds (low fence, high fence and
+/// foster key; 3 KiB) and still has room for four records of the largest inline size.
 pub const KEY_LEN_MAX: usize = 1024;
 
 /// Longest value, in bytes. Values too large for their page go to overflow pages.

@@ -19,9 +19,9 @@ use crate::{
 
 /// An open database: cheap to clone, usable from every thread.
 ///
-/// [`close`](Database::close) closes the database, and so does dropping the last handle. A process
-/// that ends without either loses no acknowledged transaction: the next opening recovers the
-/// database.
+/// [`close`](Database::close) closes the database, and so does dropping the last handle. In the
+/// default commit mode, a process that ends without either loses no acknowledged transaction: the
+/// next opening recovers the database.
 ///
 /// # After a fork
 /// A database belongs to the process that opened it. In a child made by `fork` (also a daemon that
@@ -177,8 +177,9 @@ impl Database {
     /// and the error is returned. If it panics, the transaction is rolled back, its locks are
     /// released, and the panic is returned as [`Error::Panicked`]; the database remains usable.
     ///
-    /// A lock wait that exceeds its [limit](Options::lock_wait_limit) fails at once with
-    /// [`Error::LockTimeout`], like any other error: a retry would multiply the limit.
+    /// If a lock wait exceeds its [limit](Options::lock_wait_limit), `body` is not run again:
+    /// [`Error::LockTimeout`] is returned like any other error, since a retry would multiply the
+    /// limit.
     ///
     /// Returning an error, including [`Error::Panicked`], can take as long as a commit. The error
     /// may reveal what the closure has read ("the key is there"), and that may come from a commit
@@ -187,7 +188,8 @@ impl Database {
     ///
     /// `body` should use the transaction that it is given. A second transaction that it begins, or
     /// runs with another call of this method, is independent of the first: if it needs a lock that
-    /// the first holds, it fails with [`Error::SelfWait`].
+    /// the first holds, it fails with [`Error::SelfWait`] (with one exception, in which it waits:
+    /// see [deadlocks](crate#deadlocks)).
     ///
     /// `name` groups transactions for statistics; use one name for each kind of transaction.
     ///
@@ -424,8 +426,9 @@ impl Database {
     /// The database goes on meanwhile, so the list is not a snapshot of one moment: each of its
     /// waits went on while it was described, but some may have ended by the time that the call
     /// returns, and others may have begun. A transaction that is in the way held its lock, or stood
-    /// in the queue, at some time during the call. Only transactions that wait publish anything;
-    /// the work is done by this call, which takes some microseconds for each wait.
+    /// in the queue, at some time during the call. Only transactions that wait, or that lock a
+    /// whole table or the database, publish anything; the work is done by this call, which takes
+    /// some microseconds for each wait.
     ///
     /// ```
     /// use std::{thread, time::Duration};
@@ -488,7 +491,8 @@ impl Database {
 
     /// Writes a checkpoint now. Recovery after a crash then starts approximately here, and earlier
     /// log is recycled unless an open transaction or a backup needs it. Checkpoints are also
-    /// written automatically; this call chooses the time.
+    /// written automatically, but they write only pages that were dirty at the checkpoint before;
+    /// this call writes all dirty pages.
     ///
     /// # Errors
     /// [`Error::DiskFull`] if a file could not grow, [`Error::NoFileDescriptor`] if one could not
@@ -576,7 +580,8 @@ impl Database {
     /// calls have ended. Dropping the last handle closes without that wait.
     ///
     /// # Errors
-    /// The database is closed in any case, and nothing acknowledged is lost:
+    /// The database is closed in any case and, in the default commit mode, nothing acknowledged is
+    /// lost:
     /// - [`Error::StillInUse`] if transactions, or some of these calls, are still running after a
     ///   second. The database was closed cleanly; a new opening is refused until they have ended;
     /// - [`Error::ReadTimeout`] if the disk has not completed a read within 30 s;

@@ -1,5 +1,5 @@
-//! Clearway: a durable, serializable, embeddable transaction engine whose transactions do not wait
-//! for each other's log flushes.
+//! Clearway: a durable, serializable, embeddable transaction engine in which no transaction holds
+//! its locks while its log is flushed.
 //!
 //! A database is a directory. It holds tables: ordered byte keys and byte values. Any number of
 //! threads read and write them in transactions. Every transaction is serializable, and in the
@@ -42,28 +42,30 @@
 //!
 //! # Guarantees
 //! - **Serializable.** Every transaction, including read-only ones. Phantoms do not occur. There is
-//!   no weaker isolation level.
+//!   no weaker isolation level; only [`Scan::skip_locked`] gives this up, for the entries that it
+//!   passes over.
 //! - **Durable.** In the default commit mode, [`transact`](Database::transact), [`Pending::wait`]
 //!   and `.await` return a value only when the log is on disk up to its own commit record *and* up
 //!   to the commit record of every transaction whose work it read. ([`CommitMode::Lazy`] gives this
-//!   up: it returns values at once.) An acknowledged transaction survives a crash of the process,
-//!   of the machine, and of recovery itself. An unacknowledged transaction takes effect completely
-//!   or not at all.
-//! - **Fail stop.** After a write or sync of the log has failed, nothing more is acknowledged.
-//!   A pending result fails with [`Error::OutcomeUnknown`], or with [`Error::Poisoned`] if its
-//!   transaction wrote nothing or was rolled back. Later calls fail with [`Error::Poisoned`].
-//!   Opening the database again recovers it. A failed sync is never retried. If the engine finds
-//!   its own memory in an impossible state ([`Error::BrokenInvariant`]), every database of the
-//!   process stops in the same way until the process ends.
+//!   up: it returns values at once.) In the default mode, an acknowledged transaction survives a
+//!   crash of the process, of the machine, and of recovery itself. An unacknowledged transaction
+//!   takes effect completely or not at all.
+//! - **Fail stop.** After a write or sync of the log has failed, no result is acknowledged that was
+//!   not durable before. A pending one fails with [`Error::OutcomeUnknown`], or with
+//!   [`Error::Poisoned`] if its transaction wrote nothing or was rolled back. Later calls fail with
+//!   [`Error::Poisoned`]. Opening the database again recovers it. A failed sync is never retried.
+//!   If the engine finds its own memory in an impossible state ([`Error::BrokenInvariant`]), every
+//!   database of the process stops in the same way until the process ends.
 //! - **Checked.** Pages, log records and the superblock carry checksums that include their
 //!   location; damage causes an error ([`Error::Corrupt`], [`Error::CorruptPage`]), never a wrong
 //!   result. Two kinds of damage go unnoticed: a stale copy of a whole page, left by a device that
 //!   loses writes, and damage to the very end of a log that was not closed (README, "Guarantees").
 //!
 //! # Locks
-//! Locks are taken on keys and on the gaps between them, separately. A mode is a pair of a key
-//! part and a gap part, each N (nothing), S (shared) or X (exclusive); two modes are compatible if
-//! both parts are. A lock on key *A* can cover *A*, the open gap up to the next key, or both:
+//! Locks are taken on keys and on the gaps between them, separately. A lock on key *A* can cover
+//! *A*, the open gap up to the next key, or both. A mode is a pair of a key part and a gap part,
+//! each N (nothing), S (shared) or X (exclusive). Two modes are compatible if both parts are, by
+//! this table:
 //!
 //! | held ↓ requested → | N | S | X |
 //! | --- | --- | --- | --- |
@@ -112,8 +114,8 @@
 //! One member of a cycle, usually the waiter that finds it, is rolled back with
 //! [`Error::Deadlock`]. [`transact`](Database::transact) and [`submit`](Database::submit) run the
 //! closure again after a short random pause; [`Options::attempts`] limits the number of its runs,
-//! the first one included. An interactive transaction must be run again by its caller. Reading a
-//! key that will be written with [`get_for_update`](Transaction::get_for_update) avoids most
+//! the first one included. An interactive transaction must be run again by its caller. Using
+//! [`get_for_update`](Transaction::get_for_update) to read a key that will be written avoids most
 //! deadlocks. Waiting has no limit unless [`Options::lock_wait_limit`] or
 //! [`Transaction::lock_wait`] sets one; a wait that exceeds it fails with [`Error::LockTimeout`],
 //! which is returned to the caller without a retry, since retries would multiply the limit.
@@ -124,10 +126,11 @@
 //! A thread that waits for itself is another matter: a closure that runs a second transaction,
 //! which needs a lock of the first. Such a call fails at once with [`Error::SelfWait`]. So does a
 //! closure on an agent of a [`Pipeline`] that needs a lock of an asynchronous closure of the same
-//! agent. Nothing is known of transactions that are begun with [`begin`](Database::begin) and
-//! merely open: a wait for one of them ends with the transaction, or at the limit. The holders of a
-//! lock on a whole table are known only if they have locked the whole table themselves, so a
-//! closure that uses a table and then has another transaction lock the whole of it waits as well.
+//! agent. For an interactive transaction ([`begin`](Database::begin)) the engine does not know
+//! which thread will end it, so a wait for one is not recognized as such: it ends with that
+//! transaction, or at the limit. Of the transactions that use a table, only those are known that
+//! have locked the whole of it. So if a closure uses a table and then has another transaction lock
+//! the whole of it, that call does not fail with `SelfWait` either: it ends at the limit.
 //!
 //! # Not waiting
 //! A single call can have a different wait limit:
@@ -160,9 +163,9 @@
 //!
 //! A lock is handed over: it counts as held from its grant on, also while the task that waits for
 //! it was not polled yet. [`WaitCounts::grant_to_poll`], by table and type, has the time from the
-//! grant to the poll; if it is long, the executor is late, and all who wait for the lock with it.
-//! [`TypeStats::long_steps`] counts the times that a closure, or one poll of an asynchronous one,
-//! kept an agent of a [`Pipeline`] for longer than 10 ms.
+//! grant to the poll; if it is long, the executor polls late, and delays all others that wait for
+//! the lock. [`TypeStats::long_steps`] counts the times that a closure, or one poll of an
+//! asynchronous one, kept an agent of a [`Pipeline`] for longer than 10 ms.
 //!
 //! # Limits
 //! | | |
@@ -201,8 +204,9 @@
 //! | --- | --- | --- |
 //! | [`transact`](Database::transact) | locks, pages, log space, flush | |
 //! | [`submit`](Database::submit) | locks, pages, log space | flush |
-//! | [`Pipeline::submit`] | | flush |
-//! | [`Pipeline::submit_async`], [`spawn`](Database::spawn) | | flush |
+//! | [`Pipeline::submit`] | | an agent, locks, pages, log space, flush |
+//! | [`Pipeline::submit_async`] | | an agent, locks, pages, log space, flush |
+//! | [`spawn`](Database::spawn) | | an agent, locks, pages, log space, flush |
 //! | [`transact_async`](Database::transact_async) | | locks, pages, log space, flush |
 //!
 //! The second column says for what the call waits in its thread, the third for what its future

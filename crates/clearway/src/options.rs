@@ -206,11 +206,11 @@ impl Options {
 
     /// Sets the threshold of lock escalation: a transaction that has taken more than this many
     /// locks on the keys of one table tries to lock the table as a whole, shared if it has only
-    /// read from it, exclusively otherwise. (If a writer cannot have the exclusive lock, it may get
-    /// one that covers its reads only.) If that succeeds, it takes no more locks on keys of the
-    /// table. It never waits for the table's lock: while other transactions hold conflicting locks,
-    /// it continues with key locks and tries again after the same number of further locks. Default
-    /// `None`: no escalation.
+    /// read from it, exclusively otherwise. If that succeeds, it takes no more locks on keys of the
+    /// table. (If a writer cannot have the exclusive lock, it may get one that covers its reads
+    /// only; it then goes on locking the keys that it writes.) It never waits for the table's lock:
+    /// while other transactions hold conflicting locks, it continues with key locks and tries again
+    /// after the same number of further locks. Default `None`: no escalation.
     ///
     /// Escalation bounds the memory of large transactions, but can make other transactions wait. A
     /// transaction that is known to be large should call
@@ -236,8 +236,9 @@ impl Options {
 
     /// Sets the bytes of log after which a checkpoint starts: this number, or a quarter of
     /// [`log_capacity`](Options::log_capacity) if that is less. Default 256 MiB. Recovery after a
-    /// crash reads up to about twice this much log: a checkpoint writes only pages that were dirty
-    /// at the previous checkpoint already, so redo may have to begin at the previous checkpoint.
+    /// crash reads up to about twice this much log: an automatic checkpoint writes only pages that
+    /// were dirty at the previous checkpoint already, so redo may have to begin at the previous
+    /// checkpoint.
     pub fn checkpoint_every(mut self, log_bytes: u64) -> Options {
         self.engine.checkpoint_log_bytes = log_bytes;
         self

@@ -184,9 +184,9 @@ struct PipelineShared {
 /// An agent whose transaction waits for a lock delivers no results meanwhile, and if all agents
 /// wait, no transaction is run. Therefore a closure must not wait for another result of the same
 /// pipeline. A closure that needs a lock which an asynchronous closure of the same agent holds
-/// fails with [`Error::SelfWait`]: that one could not go on before. Nor must the owner of an
-/// [interactive transaction](Database::begin) wait for one while the transaction holds locks that
-/// closures need.
+/// fails with [`Error::SelfWait`], since the asynchronous closure cannot go on while this one
+/// blocks the agent. The owner of an [interactive transaction](Database::begin) must not wait for a
+/// result of the pipeline either while that transaction holds locks that closures need.
 pub struct Pipeline {
     shared: Arc<PipelineShared>,
     agents: Mutex<Vec<thread::JoinHandle<()>>>,

@@ -140,8 +140,8 @@ impl<'tx> Scan<'tx> {
     ///
     /// Guarantees:
     /// - *Returned once.* An entry is returned only with its key locked, and the lock is kept until
-    ///   the transaction ends. If several transactions scan at the same time, only one of them gets
-    ///   the entry.
+    ///   the transaction ends. In a [`scan_for_update`](Transaction::scan_for_update) the lock is
+    ///   exclusive: if several transactions scan at the same time, only one of them gets the entry.
     /// - *Never lost.* Passing over an entry does not change it: if the lock's holder rolls back,
     ///   or keeps the entry, a later scan returns it.
     /// - *No wait* for an entry. The scan waits only for its intent locks on the table and on the

@@ -7,8 +7,8 @@
 //!   filled, and what the fillers wrote is visible to the caller.
 //! - INSERTION-3. Only a flusher waits for another thread's fill, except where one mutex is held
 //!   for all three steps.
-//! - INSERTION-4. A latch around a reservation is held for a few instructions, and no other latch
-//!   is taken meanwhile.
+//! - INSERTION-4. Except where one mutex is held for all three steps, a latch around a reservation
+//!   is held for a few instructions, and no other latch is taken meanwhile.
 //!
 //! | part | contents |
 //! | --- | --- |

@@ -272,8 +272,9 @@ impl Log {
             // This also covers a refusal by a closed insertion: the log was closed before (LOG-1).
             self.health.check()?;
             self.ring_waits.add(1);
-            // The one wait inside a step of a tree operation, maybe under the latches of pages: the
-            // flush that makes the room waits for no latch, lock or log space.
+            // The one wait inside a step of a tree operation that is for neither a latch nor a
+            // mutex, maybe under the latches of pages: the flush that makes the room waits for no
+            // page latch, lock or log space.
             let _exception = step::Except::begin();
             let room_at = self.ring.durable_for_room(self.end(), draft.span_bytes());
             // If this fails, the log has failed, and the next iteration reports it.

@@ -83,7 +83,7 @@ impl PoolOptions {
     }
 }
 
-/// Counters since the pool was opened. Hits are not counted: a hit touches nothing shared.
+/// Counters since the pool was opened. Hits are not counted: a hit writes no shared counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolStats {

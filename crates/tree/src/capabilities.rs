@@ -6,10 +6,11 @@
 //! the transaction layer and can be tested with a double.
 //!
 //! Invariants
-//! 1. *Nothing here waits for a lock or for log space*, and nothing does I/O: everything may be
-//!    called under page latches. (A `log_*` call may wait for room in the log's buffer, which is
-//!    made without locks, log space and page latches.) What an operation would have to wait for, it
-//!    reports as a [`Need`](crate::Need) to its driver.
+//! 1. *Nothing here waits for a lock or for log space*, and nothing reads or writes a page:
+//!    everything may be called under page latches. (A `log_*` call may wait for room in the log's
+//!    buffer, and may itself write the log to make it; that takes no lock, log space or page
+//!    latch.) What an operation would have to wait for, it reports as a [`Need`](crate::Need) to
+//!    its driver.
 //! 2. Every `log_*` call but `log_image` is paid for by an earlier successful `reserve` of the same
 //!    operation.
 

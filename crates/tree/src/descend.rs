@@ -22,10 +22,11 @@
 //!    instead ([`latched`]).
 //! 4. *One latch at a time*, but for the coupling of invariant 3; and no page is read in while
 //!    another page is latched.
-//! 5. *Progress.* A descent that ends because a page is absent names that page in the hint, and the
-//!    operation's next descent starts there: by invariant 2, a node of this tree whose range covers
-//!    the key is as good a start as the root. So a path of any length needs only the page that was
-//!    read in last, however small the cache is.
+//! 5. *Progress.* An optimistic descent that ends because a page below the root is absent names
+//!    that page in the hint, and the operation's next descent starts there: by invariant 2, a node
+//!    of this tree whose range covers the key is as good a start as the root. So a path of any
+//!    length needs only the root and the page that was read in last, however small the cache is.
+//!    (The coupled descent names none: after its need, the next descent starts at the root.)
 //! 6. *The topmost foster child is noted.* A descent notes the topmost node on its path, the leaf
 //!    included, that has a foster child, whether the key lies in that child or before it: a node
 //!    into which keys are inserted in descending order is split again and again, and no descent

@@ -15,8 +15,9 @@
 //!    `reclaim` removes ghosts.
 //! 4. *Paid first.* Log space is reserved and room in the page is found before the record is
 //!    logged: once the record is in the log, nothing can fail.
-//! 5. *No I/O for overflow pages under the latch.* Overflow chains are written before the leaf is
-//!    latched, and old ones are freed after commit ([`Upkeep::defer_free`](crate::Upkeep)).
+//! 5. *No I/O for overflow pages under the latch.* Overflow chains are written while the leaf is
+//!    not latched, between the latch hold that decides and the one that changes it, and old ones
+//!    are freed after commit ([`Upkeep::defer_free`](crate::Upkeep)).
 //!
 //! Algorithm
 //! : "Efficient Locking for Databases", algorithm 1, with updates and deletes after its pattern.

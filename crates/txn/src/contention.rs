@@ -1,7 +1,8 @@
 //! Lock waits: their number and length by table and type, the hot keys, and the last deadlocks.
 //!
 //! Invariants:
-//! - CONTENTION-1. Nothing here is touched by a transaction that has not waited for a lock.
+//! - CONTENTION-1. Nothing here is touched by a transaction that has neither waited for a lock nor
+//!   locked a whole table or the database.
 //! - CONTENTION-2. *What is awaited* is published before the wait begins, with its mode and time,
 //!   and stays until the transaction has ended or waits again: the detector that finds a cycle can
 //!   name what its members wait for. The end of a wait is not published: the lock table knows which
@@ -154,7 +155,7 @@ pub struct LockWaits {
     pub types: Vec<WaitsOf>,
     /// At most 64 keys: those with the most waits, as far as is known, the highest `waits_min`
     /// first. A key with more than a 64th of all waits is among them, unless 64 other keys have a
-    /// `waits_min` at least as high.
+    /// `waits_min` at least as high as its own.
     pub hot_keys: Vec<HotKey>,
     /// The last deadlocks, the newest first.
     pub deadlocks: Vec<DeadlockReport>,

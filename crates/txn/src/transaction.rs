@@ -22,7 +22,8 @@ use crate::{
 /// has been rolled back and every further call is [`Error::TransactionEnded`]; after every other
 /// error, [`Error::LockTimeout`] and [`Error::WouldBlock`] among them, it goes on.
 pub struct Transaction {
-    /// `None` once the transaction has ended, and while it is away (TASK-4).
+    /// `None` once the transaction has ended, and while a thread of the engine has the state
+    /// (TASK-4).
     pub(crate) state: Option<Box<TransactionState>>,
     /// True if the transaction belongs to a task, which must not be blocked by its rollback.
     pub(crate) is_of_task: bool,
@@ -148,7 +149,7 @@ impl Transaction {
         self.id
     }
 
-    /// Whether it has not ended.
+    /// Returns true if the transaction has not ended and its state is here (TASK-4).
     pub fn is_active(&self) -> bool {
         self.state.is_some()
     }
@@ -551,9 +552,9 @@ impl TableCursor {
         (txn.opening, txn.id) == (self.opening, self.txn)
     }
 
-    /// From here on the cursor returns only records whose locks are free or the transaction's own,
-    /// passes over the others instead of waiting, and locks what it returns and nothing else.
-    /// It waits only for the intent locks on the table and on the database.
+    /// From here on the cursor returns only records that can be locked without waiting, passes over
+    /// the others, and locks the returned records and nothing else. It waits only for the intent
+    /// locks on the table and on the database.
     pub fn skip_locked(&mut self) {
         self.inner.skip_locked();
     }

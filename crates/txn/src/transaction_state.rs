@@ -144,10 +144,10 @@ pub(crate) struct TransactionState {
 impl TransactionState {
     /// Begins a transaction: returns a state that an earlier one has used, or a new one if none is
     /// free.
-    #[inline]
     ///
     /// # Errors
     /// [`Error::Closed`], [`Error::TooManyTransactions`].
+    #[inline]
     pub(crate) fn begin(core: &Arc<Core>) -> Result<Box<TransactionState>> {
         TransactionState::begin_among(core, ALL_TRANSACTIONS_MAX, Kind::NONE)
     }
@@ -581,7 +581,7 @@ impl TransactionState {
         Ok(span)
     }
 
-    /// Inserts a record that changes the undo-next LSN, between the two marks of TXN-TABLE-3.
+    /// Inserts a record that changes the undo-next LSN; the entry is busy meanwhile (TXN-TABLE-3).
     /// `undo_next` returns that LSN for the span of the record.
     #[inline]
     fn log_change(

@@ -3,9 +3,9 @@
 //!
 //! Invariants:
 //! - LOCK-FREE-1. One word contains the end of the log, whether the log is closed, and the number
-//!   of records of the running group with which space for its trailer was reserved: a trailer knows
-//!   exactly which records precede it, and no record except group trailers comes after the end that
-//!   a closing thread sees.
+//!   of records of the running group with which space for its trailer was reserved. So the
+//!   reservation of a trailer reads exactly how many records of its group have paid for it, and no
+//!   record except group trailers comes after the end that a closing thread sees.
 //! - LOCK-FREE-2. The word holds the end modulo 8 TiB. The end is at most one ring after the
 //!   durable LSN, and a ring is smaller than 8 TiB; so the word and the durable LSN together
 //!   determine the end. (A thread that read one of them, was stopped while 8 TiB were written, and
