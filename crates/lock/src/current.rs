@@ -13,10 +13,11 @@
 //! published its intent locks (WAIT-RECORD-3), and the user of the table may know others.
 
 use crate::{
-    cycle::{Awaited, intent_name},
+    cycle::intent_name,
+    cycle_member::Awaited,
     intent::IntentMode,
     mode::RangeMode,
-    table::LockTable,
+    shared::LockTable,
     wait_record::{Target, WaitState},
 };
 

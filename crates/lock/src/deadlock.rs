@@ -31,11 +31,9 @@
 mod graph;
 pub(crate) mod search;
 
-pub(crate) use graph::Graph;
-
 use std::time::Duration;
 
-use crate::{owner::LockOwner, parts::Check, table::LockTable, wait::Withdrawal};
+use crate::{owner::LockOwner, parts::Check, shared::LockTable, wait::Withdrawal};
 
 impl LockTable {
     /// Runs a waiter's deadlock check. Returns true if it dies, in which case its request is

@@ -176,6 +176,22 @@ pub(crate) struct HeldIntent {
     pub(crate) mode: IntentMode,
 }
 
+impl RangeMode {
+    /// Returns the mode that represents an intent lock in the lock table's queues: modes coded in
+    /// this way have the same compatibility and suprema as the intent modes. The first part means
+    /// "present" and, for X, "alone"; the second encodes whether all is read, parts are written, or
+    /// both.
+    pub(crate) const fn of_intent(mode: IntentMode) -> RangeMode {
+        RangeMode(match mode {
+            IntentMode::IS => 0b00_01,
+            IntentMode::IX => 0b10_01,
+            IntentMode::S => 0b01_01,
+            IntentMode::SIX => 0b11_01,
+            IntentMode::X => 0b11_11,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

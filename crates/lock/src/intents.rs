@@ -32,7 +32,7 @@ use crate::{
     intent::{HeldIntent, IntentMode},
     owner::{LockOwner, Request},
     parts::{Holder, Resources},
-    table::{LockTable, Outcome, WaitLimit},
+    shared::{LockTable, Outcome, WaitLimit},
     wait_record::Target,
 };
 

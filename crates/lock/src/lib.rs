@@ -14,11 +14,12 @@
 //! | `participants` | the participant records: one for each owner, with what others see of it |
 //! | `wait_record` | the lock table's part of such a record: the state of a waiting owner |
 //! | `owner` | the private lock state of a transaction |
-//! | `table` | buckets and tags; operations that never wait |
+//! | `shared`, `bucket` | the table as a value; its buckets, with the tags |
+//! | `table` | operations that never wait |
 //! | `wait`, `intents` | operations that may wait |
-//! | `deadlock` | finding deadlocks |
+//! | `deadlock`, `search_memory` | finding deadlocks |
 //! | `victims` | victim selection and protection from starvation |
-//! | `cycle` | diagnosis of deadlocks and lock holders |
+//! | `cycle`, `cycle_member` | diagnosis of deadlocks and lock holders |
 //! | `current` | diagnosis of the waits that go on |
 //! | [`parts`] | the interface for variants of the above |
 //!
@@ -42,8 +43,10 @@
 //! # Ok::<(), clearway_base::Error>(())
 //! ```
 
+mod bucket;
 mod current;
 mod cycle;
+mod cycle_member;
 mod deadlock;
 mod entries;
 mod identity;
@@ -55,19 +58,21 @@ mod participants;
 pub mod parts;
 mod queue;
 mod resource;
+mod search_memory;
+mod shared;
 mod table;
 mod victims;
 mod wait;
 mod wait_record;
 
 pub use current::{BlockingOwner, InTheWay, OngoingWait};
-pub use cycle::{Awaited, CycleMember};
+pub use cycle_member::{Awaited, CycleMember};
 pub use identity::{LockId, ResourceId};
 pub use intent::{AbsoluteMode, IntentMode};
 pub use mode::{Part, RangeMode};
 pub use owner::{LockOwner, WaitLength};
 pub use participants::{PARTICIPANTS_MAX, Participant, Participants};
 pub use parts::LockParts;
-pub use table::{LockOptions, LockTable, Outcome, WaitLimit};
+pub use shared::{LockOptions, LockTable, Outcome, WaitLimit};
 pub use victims::RetryPriority;
 pub use wait_record::LockStats;

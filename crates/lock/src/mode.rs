@@ -17,8 +17,6 @@
 
 use std::fmt;
 
-use crate::intent::IntentMode;
-
 /// One of the two parts of a mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -35,7 +33,7 @@ pub enum Part {
 ///
 /// Names put the key first: `SX` locks the key shared and the gap exclusively.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct RangeMode(u8);
+pub struct RangeMode(pub(crate) u8);
 
 /// Bit 0 of both parts, "anything at all" (RANGE-MODE-2).
 const ANY: u8 = 0b0101;
@@ -68,20 +66,6 @@ impl RangeMode {
     #[inline]
     pub const fn new(key: Part, gap: Part) -> RangeMode {
         RangeMode(key as u8 | (gap as u8) << 2)
-    }
-
-    /// Returns the mode that represents an intent lock in the lock table's queues: modes coded in
-    /// this way have the same compatibility and suprema as the intent modes. The first part means
-    /// "present" and, for X, "alone"; the second encodes whether all is read, parts are written, or
-    /// both.
-    pub(crate) const fn of_intent(mode: IntentMode) -> RangeMode {
-        RangeMode(match mode {
-            IntentMode::IS => 0b00_01,
-            IntentMode::IX => 0b10_01,
-            IntentMode::S => 0b01_01,
-            IntentMode::SIX => 0b11_01,
-            IntentMode::X => 0b11_11,
-        })
     }
 
     /// Returns true if the mode's code has this bit, from 0 to 3. A supremum has the bits of both
@@ -179,6 +163,7 @@ impl fmt::Debug for RangeMode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::IntentMode;
 
     /// Rows and columns of the paper's table 2, in its order.
     const MODES: [(&str, RangeMode); 9] = [

@@ -26,12 +26,12 @@ use clearway_base::{Lsn, TxnId};
 use clearway_sync::atomic::Ordering;
 
 use crate::{
-    cycle::CycleMember,
-    deadlock::Graph,
+    cycle_member::CycleMember,
     identity::LockId,
     intent::{HeldIntent, IntentMode},
     mode::RangeMode,
-    table::LockTable,
+    search_memory::Graph,
+    shared::LockTable,
     victims::RetryPriority,
     wait_record::WaitRecord,
 };
@@ -75,7 +75,7 @@ pub struct LockOwner {
     /// The number of its participant record.
     pub(crate) number: u32,
     /// True if no later owner may have the number (PARTICIPANT-2).
-    keeps_number: bool,
+    pub(crate) keeps_number: bool,
     pub(crate) txn: TxnId,
     pub(crate) max_tag: Lsn,
     /// The lock taken last: a row that was read for update is written next (OWNER-3).
@@ -303,18 +303,6 @@ impl LockOwner {
         match place {
             Some(at) => self.intents[at] = held,
             None => self.intents.push(held),
-        }
-    }
-}
-
-impl Drop for LockOwner {
-    fn drop(&mut self) {
-        // A panic may have occurred after a grant: remove everything from the queues.
-        let table = self.table.clone();
-        table.release_all(self, None);
-        table.end_stored(self);
-        if !self.keeps_number {
-            table.shared.participants.give_back(self.number);
         }
     }
 }

@@ -1,19 +1,5 @@
-//! The lock table: buckets that are never freed, each with the requests that hash to it and a tag.
-//!
-//! Invariants:
-//! - BUCKET-1. A bucket is one cache line and, for entries beyond the first two, an overflow. It
-//!   holds every entry of every identity that hashes to it, and one tag for all of them: a tag is
-//!   at least the commit LSN of the last writer of everything that hashes here.
-//! - BUCKET-2. A tag never decreases, and is raised *before* the lock becomes grantable: in the
-//!   same latch hold, ahead of the release.
-//! - BUCKET-3. An owner that is granted a lock or passes a check reads the tag afterwards.
-//! - BUCKET-4. A thread that holds a bucket's latch takes no other bucket's latch, calls no waker,
-//!   and waits for nothing but the latches that follow in the latch order and the memory allocator.
-//!   It allocates only for an entry that finds no place in the cache line (the bucket's overflow),
-//!   and for the calling owner's lists: the locks that it holds and publishes, the owners that it
-//!   grants, and those that its search for a cycle meets. No cycle of waits can contain such an
-//!   allocation: the allocator calls nothing of the engine, so no thread waits for a latch while it
-//!   holds what the allocator needs. Threads that want the latch meanwhile spin a little longer.
+//! The operations of the lock table that never wait. The table consists of buckets, which are never
+//! freed, each with the requests that hash to it and a tag (`bucket`).
 //!
 //! Latch order: a bucket's or resource's latch, then an owner's participant record; nothing after
 //! that. The `confirmation` mutex comes before all of them.
@@ -35,262 +21,23 @@
 #[cfg(all(test, loom))]
 pub(crate) mod models;
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
-
 use clearway_base::Lsn;
-use clearway_sync::{
-    CachePadded, Mutex, SpinLatch,
-    atomic::{AtomicU32, AtomicU64, Ordering},
-    invariant, prefetch_to_write, wake,
-};
+use clearway_sync::prefetch_to_write;
 
 use crate::{
-    entries::Entries,
+    bucket::Bucket,
     identity::{LockId, ResourceId},
     mode::RangeMode,
     owner::{HELD_KEPT, LockOwner, NO_LOCK},
-    participants::{PARTICIPANTS_MAX, Participant, ParticipantTable, Participants},
-    parts::{Detector, IntentStore, LockParts, ProductLockParts, Resources, Victims},
+    participants::PARTICIPANTS_MAX,
+    parts::Resources,
     queue::{Handover, Purpose, RequestResult},
     resource::Resource,
-    victims::Rank,
-    wait::SPIN_ROUNDS,
-    wait_record::{LockStats, WaitRecord},
+    shared::{LockTable, Outcome},
+    wait_record::LockStats,
 };
 
-/// Upper bound on the owners scanned by `is_oversubscribed`: reading 128 remote cache lines takes a
-/// few microseconds, about the cost of one sleep.
-const SCANNED_MAX: u32 = 128;
-
-/// Options of a lock table.
-#[derive(Clone, Debug)]
-pub struct LockOptions {
-    /// Buckets, rounded up to a power of two; 64 bytes each. Default 131,072, that is 8 MiB.
-    pub buckets: usize,
-    /// Entries for intent locks on tables, rounded up to a power of two; 128 bytes each. Tables
-    /// whose ids differ by a multiple of this number share an entry: at the worst, a false conflict
-    /// or a tag that is too high. Default 1,024.
-    pub intents: usize,
-    /// The limit meant by [`WaitLimit::Default`]; `None` for no limit. Default 10 s.
-    pub wait_limit: Option<Duration>,
-    /// The number of times that a blocking waiter checks for its grant in a round of spins; it
-    /// checks for a deadlock after the first round. Default 400, a few microseconds: about what it
-    /// costs to put a thread to sleep and to wake it.
-    pub spins: u32,
-    /// Upper bound on the rounds that a blocking waiter spins before it goes to sleep, as long as a
-    /// processor is free. Default 8. With 0 it sleeps at once. With [`u32::MAX`] it never sleeps,
-    /// and spins whether or not a processor is free: for machines with more processors than
-    /// threads.
-    pub spin_rounds: u32,
-    /// The parts of the table that can be exchanged; for comparison. Default [`ProductLockParts`].
-    pub parts: Arc<dyn LockParts>,
-}
-
-impl Default for LockOptions {
-    fn default() -> LockOptions {
-        LockOptions {
-            buckets: 1 << 17,
-            intents: 1 << 10,
-            wait_limit: Some(Duration::from_secs(10)),
-            spins: 400,
-            spin_rounds: SPIN_ROUNDS,
-            parts: Arc::new(ProductLockParts),
-        }
-    }
-}
-
-/// The result of a request that may not wait.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
-    /// The lock is held now (or, for a check, could be).
-    Granted,
-    /// Another owner holds or awaits a conflicting mode. No request remains.
-    Denied,
-}
-
-/// The limit on a request's wait.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WaitLimit {
-    /// No limit.
-    Forever,
-    /// At most this long.
-    For(Duration),
-    /// Do not wait: fail with [`Error::WouldBlock`](clearway_base::Error::WouldBlock).
-    NoWait,
-    /// The table's [`LockOptions::wait_limit`].
-    Default,
-}
-
-/// One cache line (BUCKET-1): 8 bytes for the latch, 48 bytes for the entries, 8 bytes for the tag.
-#[repr(align(64))]
-pub(crate) struct Bucket {
-    pub(crate) entries: SpinLatch<Entries>,
-    tag: AtomicU64,
-}
-
-#[cfg(not(any(loom, shuttle)))] // A model's atomics are larger.
-const _: () = assert!(size_of::<Bucket>() == 64);
-
-impl Bucket {
-    fn new() -> Bucket {
-        Bucket { entries: SpinLatch::new(Entries::new()), tag: AtomicU64::new(0) }
-    }
-
-    /// Returns the tag, for an owner that was granted a lock here (BUCKET-3), or for `pass_tag`.
-    #[inline]
-    pub(crate) fn tag(&self) -> Lsn {
-        // Relaxed: the caller holds the bucket's latch; or was granted its lock after the tag rose,
-        // which the Acquire of `WaitRecord::is_granted` saw (BUCKET-2); or is `pass_tag`, which
-        // states its reason.
-        Lsn(self.tag.load(Ordering::Relaxed))
-    }
-
-    /// Raises the tag. The caller holds the latch, so no other thread writes it.
-    #[inline]
-    fn raise_tag(&self, lsn: Lsn) {
-        // Relaxed: published by the latch's release, or by a grant that follows (BUCKET-2).
-        if self.tag.load(Ordering::Relaxed) < lsn.0 {
-            self.tag.store(lsn.0, Ordering::Relaxed);
-        }
-    }
-
-    /// Lowers an owner's lock: with `keep` = NN releases it, with `keep` = XX releases only its
-    /// shared parts. Returns the mode that remains. Raises the tag before it grants waiters, in one
-    /// latch hold (BUCKET-2).
-    #[inline]
-    fn release(
-        &self,
-        id: LockId,
-        owner: u32,
-        keep: RangeMode,
-        commit: Option<Lsn>,
-        handover: impl Handover,
-    ) -> RangeMode {
-        let mut entries = self.entries.lock();
-        let Some(at) = entries.position(id, owner) else {
-            invariant(false, "OWNER-1: a held lock has an entry");
-            return RangeMode::NN;
-        };
-        let mode = entries.get(at).granted;
-        let left = mode.exclusive_part().infimum(keep);
-        let commit = commit.filter(|_| mode.is_exclusive());
-        if let Some(commit) = commit {
-            self.raise_tag(commit);
-        }
-        entries.lower(at, left, handover);
-        left
-    }
-}
-
-/// The lock manager of one database. Cloning gives another handle to the same table.
-#[derive(Clone)]
-pub struct LockTable {
-    pub(crate) shared: Arc<LockTableShared>,
-}
-
-pub(crate) struct LockTableShared {
-    buckets: Box<[Bucket]>,
-    resources: Box<[CachePadded<Resource>]>,
-    pub(crate) participants: Arc<dyn ParticipantTable>,
-    /// The time from which grants are counted.
-    created: Instant,
-    /// Held while a waiter confirms that it is in a cycle and withdraws, so that there is one
-    /// victim at a time.
-    pub(crate) confirmation: Mutex<()>,
-    /// The deadlock method that `LockOptions::parts` provides; `None` for the search.
-    pub(crate) method: Option<Box<dyn Detector>>,
-    /// The victim policy that `LockOptions::parts` provides; `None` for the owner that closes the
-    /// cycle.
-    victims: Option<Box<dyn Victims>>,
-    /// The store of intent locks that `LockOptions::parts` provides; `None` for counters.
-    pub(crate) store: Option<Box<dyn IntentStore>>,
-    /// Number of waiters that spin now.
-    pub(crate) spinners: CachePadded<AtomicU32>,
-    /// The next age (VICTIM-3).
-    pub(crate) ages: CachePadded<AtomicU64>,
-    /// True if each transaction publishes its start and takes an age then, not when it first waits.
-    pub(crate) publishes_begins: bool,
-    pub(crate) options: LockOptions,
-}
-
-impl LockTableShared {
-    /// Returns what other owners see of the waits of an owner.
-    #[inline]
-    pub(crate) fn record(&self, owner: u32) -> &WaitRecord {
-        self.participants.wait_record(owner)
-    }
-
-    /// Returns a time as recorded grants have it.
-    pub(crate) fn us_at(&self, time: Instant) -> u64 {
-        WaitRecord::grant_time(time.saturating_duration_since(self.created))
-    }
-
-    /// Wakes these owners and empties the list. The caller holds no latch of the lock table. (It
-    /// may hold a leaf's latch, if the tree releases a lock that it no longer needs.)
-    pub(crate) fn wake(&self, granted: &mut Vec<u32>) {
-        for record in granted.drain(..).map(|owner| self.record(owner)) {
-            record.record_grant(|| self.us_at(Instant::now()));
-            // Comes after the grant: see `is_granted_or_wakes`.
-            if let Some(waker) = record.take_waker() {
-                wake(waker);
-            }
-        }
-    }
-
-    /// Returns true if roughly more than `most` owners have a transaction, or if there are too many
-    /// owners to scan.
-    pub(crate) fn is_oversubscribed(&self, most: u32) -> bool {
-        let participants = &self.participants;
-        let count = participants.len();
-        let runs = |owner: &u32| participants.runs(*owner);
-        count > most
-            && (count > SCANNED_MAX || (0..count).filter(runs).nth(most as usize).is_some())
-    }
-
-    /// Returns the rank of an owner in the choice of a victim; `closes` is set if it closed the
-    /// cycle.
-    pub(crate) fn rank(&self, owner: u32, closes: bool) -> Rank {
-        self.record(owner).priority.rank(self.victims.as_deref(), closes)
-    }
-}
-
 impl LockTable {
-    /// Creates a table without locks, with participant records of its own.
-    pub fn new(options: LockOptions) -> LockTable {
-        LockTable::with_participants(options, Arc::new(Participants::<()>::new()))
-    }
-
-    /// Creates a table without locks. Its owners are numbered as the given participants, and what
-    /// the table notes of an owner lies in the participant's record.
-    pub fn with_participants<T: Participant>(
-        options: LockOptions,
-        participants: Arc<Participants<T>>,
-    ) -> LockTable {
-        let buckets = options.buckets.next_power_of_two();
-        let resources = 1 + options.intents.next_power_of_two();
-        let (method, victims) = (options.parts.detector(), options.parts.victims());
-        LockTable {
-            shared: Arc::new(LockTableShared {
-                buckets: (0..buckets).map(|_| Bucket::new()).collect(),
-                resources: (0..resources).map(|_| CachePadded::default()).collect(),
-                participants,
-                created: Instant::now(),
-                confirmation: Mutex::new(()),
-                store: options.parts.intents(resources as u32),
-                spinners: CachePadded::new(AtomicU32::new(0)),
-                ages: CachePadded::new(AtomicU64::new(1)),
-                publishes_begins: method.as_ref().is_some_and(|m| m.follows_transactions())
-                    || victims.as_ref().is_some_and(|v| v.ranks_by_age()),
-                method,
-                victims,
-                options,
-            }),
-        }
-    }
-
     /// Creates a new owner without locks. Reuse it for consecutive transactions.
     ///
     /// # Panics
@@ -542,7 +289,8 @@ impl LockTable {
 
     /// Returns the counters since the table was created.
     pub fn stats(&self) -> LockStats {
-        LockStats::gather(&*self.shared.participants)
+        let participants = &self.shared.participants;
+        LockStats::gather((0..participants.len()).map(|owner| participants.wait_record(owner)))
     }
 
     /// Returns true if no owner holds or awaits anything, which must be true when no transaction is
@@ -582,11 +330,29 @@ impl Handover for Granting<'_> {
     }
 }
 
+impl Drop for LockOwner {
+    fn drop(&mut self) {
+        // A panic may have occurred after a grant: remove everything from the queues.
+        let table = self.table.clone();
+        table.release_all(self, None);
+        table.end_stored(self);
+        if !self.keeps_number {
+            table.shared.participants.give_back(self.number);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::task::{Context, Wake, Waker};
+    use std::{
+        sync::Arc,
+        task::{Context, Wake, Waker},
+    };
+
+    use clearway_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
     use super::*;
+    use crate::{LockOptions, Participant, Participants};
 
     #[test]
     fn tag_is_raised_before_any_waiter_is_granted() {

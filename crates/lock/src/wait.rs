@@ -71,11 +71,10 @@ use crate::{
     owner::{LockOwner, PendingRequest, Request, WaitLength},
     parts::Holder,
     queue::{Purpose, RequestResult},
-    table::{LockTable, Outcome, WaitLimit},
+    shared::{LockTable, Outcome, WaitLimit},
     wait_record::{Target, WaitRecord},
 };
 
-pub(crate) use spin::SPIN_ROUNDS;
 use spin::Spun;
 
 /// The result of a withdrawal.

@@ -35,10 +35,7 @@ use clearway_sync::{
     invariant,
 };
 
-use crate::{
-    identity::LockId, intent::HeldIntent, participants::ParticipantTable,
-    victims::PublishedPriority,
-};
+use crate::{identity::LockId, intent::HeldIntent, victims::PublishedPriority};
 
 /// The target of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -313,9 +310,9 @@ pub struct LockStats {
 
 impl LockStats {
     /// Sums the counters of all records.
-    pub(crate) fn gather(participants: &dyn ParticipantTable) -> LockStats {
+    pub(crate) fn gather<'a>(records: impl Iterator<Item = &'a WaitRecord>) -> LockStats {
         let mut stats = LockStats::default();
-        for record in (0..participants.len()).map(|number| participants.wait_record(number)) {
+        for record in records {
             let counters = &record.counters;
             stats.waiting += u64::from(record.state().is_waiting());
             stats.waits += counters.waits.get();

@@ -34,33 +34,10 @@
 use crate::{
     identity::LockId,
     owner::LockOwner,
-    table::LockTable,
+    search_memory::{Graph, VisitedOwner},
+    shared::LockTable,
     wait_record::{Target, WaitState},
 };
-
-/// An owner visited by the search.
-#[derive(Clone, Copy)]
-struct VisitedOwner {
-    owner: u32,
-    /// Its state when the search expanded it.
-    state: WaitState,
-    /// Index of the node that waits for it.
-    parent: usize,
-}
-
-/// The working memory of searches, which is reused.
-#[derive(Default)]
-pub(crate) struct Graph {
-    /// Nodes in breadth-first order; the first is the searcher.
-    nodes: Vec<VisitedOwner>,
-    /// Indices of `nodes`: the cycle from the searcher to the owner that waits for it.
-    path: Vec<usize>,
-    /// One bit for each owner that is in `nodes` (GRAPH-1).
-    visited: Vec<u64>,
-    blockers: Vec<u32>,
-    /// Owners that the searcher has marked as victims and has not woken yet.
-    pub(super) marked: Vec<u32>,
-}
 
 impl LockTable {
     /// Returns false if no other owner waits for a lock that `owner` holds or converts.

@@ -84,7 +84,7 @@ mod tests;
 
 use clearway_sync::wake;
 
-use crate::{deadlock::graph::Graph, owner::LockOwner, table::LockTable, wait::Withdrawal};
+use crate::{owner::LockOwner, search_memory::Graph, shared::LockTable, wait::Withdrawal};
 
 /// The result of a search.
 enum Finding {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{deadlock::search, owner::LockOwner, table::LockTable};
+use crate::{deadlock::search, owner::LockOwner, shared::LockTable};
 
 /// A deadlock check of one waiter, by its own thread. No latch is held.
 pub struct Check<'a> {

@@ -17,7 +17,7 @@ use crate::{
     mode::RangeMode,
     owner::{LockOwner, Request},
     queue::{Purpose, RequestResult},
-    table::LockTable,
+    shared::LockTable,
     wait_record::Target,
 };
 

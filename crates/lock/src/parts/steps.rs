@@ -1,6 +1,6 @@
 //! A blocking wait step by step on one thread, for tests of detectors.
 
-use crate::{identity::LockId, mode::RangeMode, owner::LockOwner, table::LockTable};
+use crate::{identity::LockId, mode::RangeMode, owner::LockOwner, shared::LockTable};
 
 /// Requests a lock like a thread that is about to block, without a deadlock check. Returns true if
 /// it is granted.

@@ -23,13 +23,7 @@ use clearway_base::{Error, Result};
 use clearway_sync::{atomic::Ordering, spin_loop, thread};
 
 use super::Deadline;
-use crate::{owner::LockOwner, table::LockTable};
-
-/// The default of [`LockOptions::spin_rounds`](crate::LockOptions::spin_rounds).
-#[cfg(not(any(loom, shuttle)))]
-pub(crate) const SPIN_ROUNDS: u32 = 8;
-#[cfg(any(loom, shuttle))]
-pub(crate) const SPIN_ROUNDS: u32 = 2;
+use crate::{owner::LockOwner, shared::LockTable};
 
 /// The number of rounds that stands for spinning without end.
 const FOR_EVER: u32 = u32::MAX;
