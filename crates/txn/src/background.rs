@@ -12,11 +12,7 @@ use clearway_sync::{
     thread::{self, JoinHandle},
 };
 
-use crate::{
-    checkpoint::{self, Cleaning},
-    core::Core,
-    finish, upkeep,
-};
+use crate::{checkpoints::Cleaning, core::Core, finish, transaction_state::Transactions, upkeep};
 
 /// The interval between two checks. At 1 GB/s, 50 MB of log are written in it, a twentieth of the
 /// default capacity.
@@ -78,19 +74,20 @@ impl Signal {
 
 impl Background {
     /// Starts the threads.
-    pub(crate) fn start(core: &Arc<Core>) -> Result<Background> {
-        Background::start_by(core, spawn)
+    pub(crate) fn start(transactions: &Arc<Transactions>) -> Result<Background> {
+        Background::start_by(transactions, spawn)
     }
 
     fn start_by(
-        core: &Arc<Core>,
+        transactions: &Arc<Transactions>,
         mut spawn: impl FnMut(&str, Run) -> Result<JoinHandle<()>>,
     ) -> Result<Background> {
+        let core = &transactions.core;
         let signal = Arc::new(Signal::default());
         let mut background = Background { signal: signal.clone(), threads: Vec::new() };
         let waker = signal.clone();
         core.log.set_space_waker(Box::new(move || waker.raise(|wishes| wishes.space = true)));
-        let (for_checkpoints, for_upkeep) = (core.clone(), core.clone());
+        let (for_checkpoints, for_upkeep) = (transactions.clone(), transactions.clone());
         let runs: [(&str, Run); 2] = [
             ("clearway-checkpoint", Box::new(move || run_checkpointer(&for_checkpoints, &signal))),
             ("clearway-upkeep", Box::new(move || upkeep::run(&for_upkeep))),
@@ -139,7 +136,8 @@ impl Drop for Checkpointer<'_> {
     }
 }
 
-fn run_checkpointer(core: &Arc<Core>, signal: &Signal) {
+fn run_checkpointer(transactions: &Transactions, signal: &Signal) {
+    let core = &*transactions.core;
     let _runs = Checkpointer(core);
     let mut shortage = Shortage::default();
     loop {
@@ -150,15 +148,18 @@ fn run_checkpointer(core: &Arc<Core>, signal: &Signal) {
         // A pool that could not write data cleans no more pages, so the log that its dirty pages
         // need is never freed. Stop the engine now, not only when the log is full.
         if let Err(error) = core.pool.health() {
-            core.fail(error);
+            core.health.fail(error);
         }
-        if core.check_open().is_err() {
+        if core.health.check_open().is_err() {
             continue;
         }
-        core.log_space.note_end(core.log.end(), core.log_kept_from());
+        core.log_space.note_end(core.log.end(), core.log_space.kept_from());
         shortage.lasts |= wish == Wish::Space;
-        let result =
-            if shortage.can_be_relieved(core) { shortage.relieve(core) } else { keep_pace(core) };
+        let result = if shortage.can_be_relieved(core) {
+            shortage.relieve(transactions)
+        } else {
+            keep_pace(transactions)
+        };
         if result.is_err() {
             thread::sleep(PAUSE);
         }
@@ -178,16 +179,17 @@ impl Shortage {
     /// Returns true if a checkpoint may free something; always if threads wait for it without a
     /// time limit (TXN-LOG-SPACE-3).
     fn can_be_relieved(&self, core: &Core) -> bool {
-        let is_kept = self.kept_by.is_some() && self.kept_by == core.log_kept_from();
-        self.lasts && (!is_kept || core.can_give_back(core.log.end()))
+        let is_kept = self.kept_by.is_some() && self.kept_by == core.log_space.kept_from();
+        self.lasts && (!is_kept || core.log_space.can_give_back(core.log.end()))
     }
 
     /// Takes a checkpoint that cleans all pages, so that as much log as possible is freed.
-    fn relieve(&mut self, core: &Arc<Core>) -> Result<()> {
-        finish::retry_deallocations(core);
-        let keeper = core.log_kept_from();
+    fn relieve(&mut self, transactions: &Transactions) -> Result<()> {
+        let core = &transactions.core;
+        finish::retry_deallocations(transactions);
+        let keeper = core.log_space.kept_from();
         let before = core.log.retention_lsn();
-        checkpoint::take(core, Cleaning::All)?;
+        core.checkpoints.take(Cleaning::All)?;
         let has_helped = core.log.retention_lsn() > before;
         self.kept_by = if has_helped { None } else { keeper };
         // Without a keeper, wait for the next report: a thread that still finds no space wakes the
@@ -201,13 +203,14 @@ impl Shortage {
 }
 
 /// Makes a checkpoint each time that the log has grown by a fixed number of bytes.
-fn keep_pace(core: &Arc<Core>) -> Result<()> {
+fn keep_pace(transactions: &Transactions) -> Result<()> {
+    let core = &transactions.core;
     let step = core.options.checkpoint_log_bytes.min(core.log.capacity_bytes() / 4);
-    if core.checkpoints.log_bytes_since(core.log.end()) < step {
+    if core.checkpoints.log_bytes_since() < step {
         return Ok(());
     }
-    finish::retry_deallocations(core);
-    checkpoint::take(core, Cleaning::Old)
+    finish::retry_deallocations(transactions);
+    core.checkpoints.take(Cleaning::Old)
 }
 
 #[cfg(test)]
@@ -229,16 +232,16 @@ mod tests {
     fn a_thread_that_cannot_be_started_leaves_none_behind() {
         let options = EngineOptions { background: false, ..EngineOptions::default() };
         let engine = Engine::open(Arc::new(MemoryDisk::new()), options).unwrap();
-        let core = engine.core();
-        let before = Arc::strong_count(core);
+        let transactions = engine.transactions();
+        let before = Arc::strong_count(transactions);
         let mut started = 0;
-        let failed = Background::start_by(core, |name, run| {
+        let failed = Background::start_by(transactions, |name, run| {
             started += 1;
             let refused = std::io::ErrorKind::WouldBlock.into();
             if started == 1 { spawn(name, run) } else { Err(Error::io("start", name, refused)) }
         });
         assert!(failed.is_err());
-        assert_eq!((started, Arc::strong_count(core)), (2, before));
+        assert_eq!((started, Arc::strong_count(transactions)), (2, before));
     }
 
     /// Longer than a reservation waits if no checkpoint can make room.
@@ -256,13 +259,14 @@ mod tests {
         let table = engine.create_table("t").unwrap();
         let (let_run, may_run) = mpsc::channel::<()>();
         let mut may_run = Some(may_run);
-        let background = Background::start_by(core, |name, run| match may_run.take() {
-            Some(may_run) => {
-                assert_eq!(name, "clearway-checkpoint");
-                spawn(name, Box::new(move || may_run.recv().map_or((), |()| run())))
-            }
-            None => spawn(name, run),
-        });
+        let background =
+            Background::start_by(engine.transactions(), |name, run| match may_run.take() {
+                Some(may_run) => {
+                    assert_eq!(name, "clearway-checkpoint");
+                    spawn(name, Box::new(move || may_run.recv().map_or((), |()| run())))
+                }
+                None => spawn(name, run),
+            });
         let committed = AtomicU32::new(0);
         thread::scope(|scope| {
             let writer = scope.spawn(|| {

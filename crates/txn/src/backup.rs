@@ -30,7 +30,7 @@ use clearway_disk::{AlignedBuf, Disk, File, OpenMode};
 use clearway_sync::thread;
 
 use crate::{
-    checkpoint::{self, Cleaning},
+    checkpoints::Cleaning,
     core::Core,
     superblock::{self, DATA_FILE, FoundDatabase, Superblock},
 };
@@ -52,18 +52,18 @@ pub(crate) fn copy(core: &Core, to: &dyn Disk) -> Result<()> {
     let _locked = to.lock()?;
     // Not needed for correctness; it makes the copy's log short. What has no room for it may have
     // room for the copy.
-    match checkpoint::take(core, Cleaning::All) {
+    match core.checkpoints.take(Cleaning::All) {
         Ok(())
         | Err(Error::DiskFull { .. } | Error::LogFull { .. } | Error::NoFileDescriptor { .. }) => {}
         Err(error) => return Err(error),
     }
-    let hold = checkpoint::hold_log(core);
+    let hold = core.checkpoints.hold_log();
     let block = core.superblock.get();
     let data = begin(to, &block)?;
     copy_pages(core, &*data)?;
     core.log.force(core.log.end())?;
     copy_log(core, to, hold.from, core.log.durable())?;
-    core.check_open()?; // BACKUP-5
+    core.health.check_open()?; // BACKUP-5
     finish(to, &*data, block)
 }
 
@@ -89,7 +89,7 @@ fn copy_pages(core: &Core, data: &dyn File) -> Result<()> {
     let mut batch = AlignedBuf::new(BATCH_PAGES * PAGE_SIZE);
     let mut first = FIRST_PAGE;
     while first < pages {
-        core.check_open()?; // BACKUP-5
+        core.health.check_open()?; // BACKUP-5
         let count = BATCH_PAGES.min((pages - first) as usize);
         let bytes = &mut batch[..count * PAGE_SIZE];
         let offset = u64::from(first) * PAGE_SIZE as u64;

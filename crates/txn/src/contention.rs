@@ -27,25 +27,22 @@
 //! | deadlocks | `deadlocks` | by each victim |
 
 mod counts;
-mod current;
-mod diagnosis;
 mod published;
 mod sketch;
 
 use std::{
     collections::{HashMap, VecDeque},
+    hash::Hash,
     sync::Arc,
     time::SystemTime,
 };
 
 use clearway_base::{DeadlockCycle, KeyName, KeySample, TreeId};
-use clearway_lock::{LockId, WaitLength};
+use clearway_lock::{IntentMode, LockId, RangeMode, WaitLength};
 use clearway_sync::{Mutex, Sharded};
 
 pub(crate) use counts::WaitEnd;
 pub use counts::{GrantToPoll, WaitCounts};
-pub use current::{BlockingTransaction, CurrentWait};
-pub(crate) use diagnosis::WantedMode;
 pub(crate) use published::{Published, PublishedWaits};
 use sketch::Sketch;
 
@@ -76,7 +73,7 @@ impl Wanted {
     pub(crate) const DATABASE: Wanted = Wanted::Table(TreeId(u32::MAX));
 
     /// Under a number that no tree has, either.
-    const NAMELESS: TreeId = TreeId(u32::MAX - 1);
+    pub(crate) const NAMELESS: TreeId = TreeId(u32::MAX - 1);
 
     /// A key of which the identity alone is known.
     pub(crate) fn nameless(id: LockId) -> Wanted {
@@ -94,6 +91,22 @@ impl Wanted {
         match self {
             Wanted::Key(_, name) => Some(name.key).filter(|_| name.tree != Wanted::NAMELESS),
             Wanted::Table(_) => None,
+        }
+    }
+}
+
+/// A mode that was asked for and not given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WantedMode {
+    Key(RangeMode),
+    Table(IntentMode),
+}
+
+impl WantedMode {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            WantedMode::Key(mode) => mode.name(),
+            WantedMode::Table(mode) => mode.name(),
         }
     }
 }
@@ -203,12 +216,60 @@ impl Contention {
         }
     }
 
+    /// Returns all that is known of lock waits, with the names of tables and types.
+    pub(crate) fn report(
+        &self,
+        table_name: impl Fn(TreeId) -> String,
+        kind_name: impl Fn(Kind) -> String,
+    ) -> LockWaits {
+        let (mut tables, mut types) = (HashMap::new(), HashMap::new());
+        let mut sketches = Vec::new();
+        for shard in self.shards.iter() {
+            let shard = shard.lock();
+            for (&(tree, kind), counts) in &shard.pairs {
+                tables.entry(tree).or_insert_with(WaitCounts::default).add(counts);
+                types.entry(kind).or_insert_with(WaitCounts::default).add(counts);
+            }
+            sketches.push(shard.keys.clone());
+        }
+        let mut hot = sketch::merge(&sketches);
+        hot.truncate(HOT_KEYS);
+        let hot_keys = hot.into_iter().map(|estimate| HotKey {
+            table: table_name(estimate.name.tree),
+            key: estimate.name.key,
+            waits_min: estimate.waits_min,
+            waits_max: estimate.waits_max,
+            wait_us: estimate.wait_us,
+        });
+        LockWaits {
+            tables: by_time(tables, &table_name),
+            types: by_time(types, &kind_name),
+            hot_keys: hot_keys.collect(),
+            deadlocks: self.deadlocks.lock().iter().cloned().collect(),
+        }
+    }
+
     /// Remembers a deadlock.
-    fn remember(&self, cycle: Arc<DeadlockCycle>) {
+    pub(crate) fn remember(&self, cycle: Arc<DeadlockCycle>) {
         let mut deadlocks = self.deadlocks.lock();
         deadlocks.truncate(DEADLOCKS - 1);
         deadlocks.push_front(DeadlockReport { at: SystemTime::now(), cycle });
     }
+}
+
+/// Counts under their names, the longest total time first.
+fn by_time<K: Eq + Hash>(
+    counts: HashMap<K, WaitCounts>,
+    name: impl Fn(K) -> String,
+) -> Vec<WaitsOf> {
+    let named = counts.into_iter().map(|(key, counts)| WaitsOf { name: name(key), counts });
+    let mut all: Vec<WaitsOf> = named.collect();
+    all.sort_by(|a, b| {
+        (b.counts.wait_us, b.counts.waits)
+            .cmp(&(a.counts.wait_us, a.counts.waits))
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    all
 }
 
 #[cfg(test)]

@@ -1,4 +1,8 @@
-//! The state that all parts of an open engine share.
+//! The services of an open engine, connected.
+//!
+//! Each service owns its state, and takes the others that it uses (as the log space takes the log
+//! and the transaction table). What runs transactions stands above: it begins them through
+//! `Transactions`, which has a `Core`.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,30 +11,26 @@ use clearway_disk::Disk;
 use clearway_lock::LockTable;
 use clearway_log::Log;
 use clearway_pool::{Pool, Wal};
-use clearway_sync::{
-    Mutex, Process,
-    atomic::{AtomicBool, Ordering},
-};
+use clearway_sync::Process;
 use clearway_tree::{SpaceMap, Tree, TreeConfig, tree_of_body};
 
 use crate::{
-    checkpoint::Checkpoints,
-    closing::Directory,
+    checkpoints::Checkpoints,
     contention::Contention,
+    directory::{Directory, Visit},
+    health::EngineHealth,
     kinds::Kinds,
     log_space::LogSpace,
     options::EngineOptions,
     parts::{CommitRelease, RangeModes},
-    space_reservation::Reserve,
     superblock::SuperblockFile,
     tables::Tables,
-    task::TaskWork,
-    transaction_state::TransactionState,
+    task_work::TaskWork,
     transaction_table::TransactionTable,
-    upkeep::UpkeepQueue,
+    upkeep_queue::UpkeepQueue,
 };
 
-/// The engine without its background threads. Everything that runs holds a reference.
+/// See the module. Everything that runs holds a reference.
 pub(crate) struct Core {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) options: EngineOptions,
@@ -39,7 +39,7 @@ pub(crate) struct Core {
     pub(crate) process: Process,
     /// Distinguishes this opening from all others of the process.
     pub(crate) opening: u64,
-    pub(crate) superblock: SuperblockFile,
+    pub(crate) superblock: Arc<SuperblockFile>,
     pub(crate) log: Arc<Log>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) space: Arc<SpaceMap>,
@@ -51,18 +51,12 @@ pub(crate) struct Core {
     pub(crate) transactions: TransactionTable,
     pub(crate) kinds: Arc<Kinds>,
     pub(crate) contention: Contention,
-    pub(crate) reserve: Reserve,
     pub(crate) tables: Tables,
     pub(crate) checkpoints: Checkpoints,
-    pub(crate) log_space: LogSpace,
-    pub(crate) upkeep: UpkeepQueue,
+    pub(crate) log_space: Arc<LogSpace>,
+    pub(crate) upkeep: Arc<UpkeepQueue>,
     pub(crate) task_work: TaskWork,
-    /// Committed transactions whose deferred frees failed and will be tried again; none once the
-    /// engine is closed.
-    #[allow(clippy::vec_box)] // states are passed on as boxes: unboxing one would copy it
-    pub(crate) failed_deallocations: Mutex<Option<Vec<Box<TransactionState>>>>,
-    /// The engine takes no work any more. Set in `closing.rs`.
-    pub(crate) closed: AtomicBool,
+    pub(crate) health: Arc<EngineHealth>,
     pub(crate) directory: Directory,
 }
 
@@ -77,40 +71,13 @@ impl Core {
         if self.process.is_current() { Ok(()) } else { Err(Error::Forked) }
     }
 
-    /// Checks that the engine takes work.
+    /// Begins work that needs the directory until its end, whether the engine is closed or not.
     ///
     /// # Errors
-    /// [`Error::Closed`], or [`Error::Poisoned`] after a failure.
-    #[inline]
-    pub(crate) fn check_open(&self) -> Result<()> {
-        // Acquire pairs with the store in `refuse_work`.
-        if self.closed.load(Ordering::Acquire) {
-            return Err(Error::Closed);
-        }
-        self.log.health()
-    }
-
-    /// Stops the engine because of `cause`: nothing further is acknowledged. Returns the error for
-    /// the caller.
-    pub(crate) fn fail(&self, cause: Error) -> Error {
-        let cause = match cause {
-            Error::Closed => return Error::Closed,
-            // The pool or the log has stopped already. If it was the pool, the log must be stopped
-            // too. If it was the log, it keeps its first cause, and the pool notices: it checks the
-            // log's health (`Wal::health`) before it writes.
-            Error::Poisoned { cause } | Error::OutcomeUnknown { cause } => cause,
-            cause => Arc::new(cause),
-        };
-        self.log.poison((*cause).clone());
-        Error::Poisoned { cause }
-    }
-
-    /// Whether the engine was closed, for paths where each instruction counts.
-    #[inline]
-    pub(crate) fn is_closed(&self) -> bool {
-        // Relaxed: no other load depends on the result. A caller that does not see the close yet is
-        // refused by a later check, at its commit at the latest (FINISH-4).
-        self.closed.load(Ordering::Relaxed)
+    /// [`Error::Forked`], and those of [`Directory::visit`].
+    pub(crate) fn visit(&self) -> Result<Visit<'_>> {
+        self.check_process()?;
+        self.directory.visit()
     }
 
     /// The tree that a logged body belongs to.

@@ -1,49 +1,31 @@
 //! The engine: opening (which is recovery), tables, transactions, checkpoints, closing.
 
-use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
-use clearway_base::{
-    Epoch, Error, Lsn, PAGE_SIZE, PageId, Result, TreeId,
-    failpoint::{self, Failpoint},
-};
+use clearway_base::{Error, Result, TreeId};
 use clearway_disk::{Disk, LOCK_FILE};
-use clearway_lock::{LockTable, Participants};
-use clearway_log::{EpochMark, Lineage, Log, LogStart};
-use clearway_pool::Pool;
-use clearway_sync::{
-    Mutex, Process, Stay,
-    atomic::{AtomicBool, Ordering},
-    plain,
-};
-use clearway_tree::{SpaceMap, Tree, TreeConfig};
+use clearway_log::Log;
+use clearway_sync::{Mutex, Process, Stay};
 
 use crate::{
     background::Background,
-    backup,
-    checkpoint::{self, Checkpoints, Cleaning},
-    closing::{self, Directory, Opening},
-    contention::{Contention, CurrentWait, LockWaits},
-    core::{Core, WalGate},
+    backup, catalogue,
+    checkpoints::Cleaning,
+    closing,
+    contention::LockWaits,
+    core::Core,
+    diagnosis::CurrentWait,
     finish,
     kinds::{Kind, Kinds},
-    log_space::LogSpace,
+    opening,
     options::{Creation, EngineOptions},
-    recovery::{self, Pass},
     report::{EngineStats, Holdings, RecoveryReport, VerifyReport},
-    space_reservation::Reserve,
-    superblock::{
-        self, FORMAT_VERSION, FoundDatabase, Identity, Superblock, SuperblockFile, VERSION_1,
-    },
+    superblock::{self, FoundDatabase, VERSION_1},
     table::Table,
-    tables::{self, Tables},
-    task::TaskWork,
     transaction::Transaction,
-    transaction_state::TransactionState,
-    transaction_table::TransactionTable,
+    transaction_state::Transactions,
     upgrade::upgrade,
-    upkeep::{self, UpkeepQueue},
-    verify,
+    upkeep, verify,
 };
 
 /// A transactional storage engine over one database directory.
@@ -51,6 +33,7 @@ use crate::{
 /// Dropping the engine closes it.
 pub struct Engine {
     pub(crate) core: Arc<Core>,
+    transactions: Arc<Transactions>,
     background: Mutex<Option<Background>>,
     /// The result of the close; `None` before it. Latched while the close goes on.
     outcome: Mutex<Option<Result<()>>>,
@@ -58,9 +41,6 @@ pub struct Engine {
     /// While the engine may have threads, forks of the process can open none.
     _stay: Stay,
 }
-
-/// The catalogue's nodes are whole pages whatever the tables' are: names have their own limit.
-const CATALOGUE_CONFIG: TreeConfig = TreeConfig { node_bytes: PAGE_SIZE };
 
 impl Engine {
     /// Opens the database on `disk`, recovering it if it was not closed in order.
@@ -90,7 +70,7 @@ impl Engine {
             FoundDatabase::Database(block) if block.version == VERSION_1 => {
                 upgrade(disk, options, block)?
             }
-            FoundDatabase::Database(block) => recover(disk, options, block)?,
+            FoundDatabase::Database(block) => opening::recover(disk, options, block)?,
             FoundDatabase::Nothing if options.create == Creation::Never => {
                 return Err(empty(&*disk));
             }
@@ -98,16 +78,23 @@ impl Engine {
                 let (path, detail) = (disk.path(), "its creation was interrupted".into());
                 return Err(Error::NotADatabase { path, detail });
             }
-            FoundDatabase::Nothing => create(disk, options, 1)?,
-            FoundDatabase::Unfinished { sequence } => create(disk, options, sequence + 1)?,
+            FoundDatabase::Nothing => opening::create(disk, options, 1)?,
+            FoundDatabase::Unfinished { sequence } => opening::create(disk, options, sequence + 1)?,
         };
         opening.start_background()?;
         recovery.took = begun.elapsed();
-        let (core, background) = opening.ready();
+        let (transactions, background) = opening.ready();
+        let core = transactions.core.clone();
         core.directory.keep(directory);
         core.upkeep.start();
         let (background, outcome) = (Mutex::new(background), Mutex::new(None));
-        Ok(Arc::new(Engine { core, background, outcome, recovery, _stay: stay }))
+        let _stay = stay;
+        Ok(Arc::new(Engine { core, transactions, background, outcome, recovery, _stay }))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn transactions(&self) -> &Arc<Transactions> {
+        &self.transactions
     }
 
     #[cfg(test)]
@@ -135,7 +122,7 @@ impl Engine {
         if !process.is_current() {
             return Transaction::new(process, Err(Error::Forked));
         }
-        Transaction::new(process, TransactionState::begin_for_user(&self.core, kind))
+        Transaction::new(process, self.transactions.begin_for_user(kind))
     }
 
     /// The process that opened the database, which alone may use it.
@@ -172,7 +159,7 @@ impl Engine {
     /// this name was dropped and still cannot be freed.
     pub fn create_table(&self, name: &str) -> Result<Table> {
         let _visit = self.core.visit()?;
-        tables::create(&self.core, name)
+        catalogue::create(&self.transactions, name)
     }
 
     /// The table of this name.
@@ -181,7 +168,7 @@ impl Engine {
     /// [`Error::UnknownTable`].
     pub fn open_table(&self, name: &str) -> Result<Table> {
         self.core.check_process()?;
-        self.core.check_open()?;
+        self.core.health.check_open()?;
         let unknown = || Error::UnknownTable { name: name.into() };
         self.core.tables.by_name(name).ok_or_else(unknown)
     }
@@ -197,7 +184,7 @@ impl Engine {
     /// a table of this name, to try again.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         let _visit = self.core.visit()?;
-        tables::drop(&self.core, name)
+        catalogue::drop(&self.transactions, name)
     }
 
     /// Names of all tables, in order.
@@ -217,16 +204,16 @@ impl Engine {
     /// Writes what is dirty and moves the start of recovery up to now.
     pub fn checkpoint(&self) -> Result<()> {
         let _visit = self.core.visit()?;
-        finish::retry_deallocations(&self.core);
-        checkpoint::take(&self.core, Cleaning::All)
+        finish::retry_deallocations(&self.transactions);
+        self.core.checkpoints.take(Cleaning::All)
     }
 
     /// Moves the start of recovery forward as an engine with background threads does by itself from
     /// time to time: writes only what was dirty at the checkpoint before already.
     pub fn checkpoint_lightly(&self) -> Result<()> {
         let _visit = self.core.visit()?;
-        finish::retry_deallocations(&self.core);
-        checkpoint::take(&self.core, Cleaning::Old)
+        finish::retry_deallocations(&self.transactions);
+        self.core.checkpoints.take(Cleaning::Old)
     }
 
     /// Does the upkeep that is pending, on this thread: visits every leaf that was reported, once,
@@ -239,7 +226,7 @@ impl Engine {
     /// The first visit that failed; the others were made.
     pub fn maintain(&self) -> Result<()> {
         let _visit = self.core.visit()?;
-        upkeep::visit_all(&self.core)
+        upkeep::visit_all(&self.transactions)
     }
 
     /// Copies the database, while it is in use, to the empty directory `to`. If it is closed
@@ -261,7 +248,7 @@ impl Engine {
     /// The first damage found.
     pub fn verify(&self) -> Result<VerifyReport> {
         let _visit = self.core.visit()?;
-        verify::all(&self.core)
+        verify::all(&self.transactions)
     }
 
     /// Returns the low fences of the leaves that contain ghosts and that upkeep does not know, by
@@ -314,7 +301,10 @@ impl Engine {
             locks: !core.locks.is_quiescent(),
             pages: core.pool.held_pages(),
             waiters: core.log.stats().waiting,
-            log_reserved_bytes: core.log.reserved_bytes().saturating_sub(core.reserve.held()),
+            log_reserved_bytes: core
+                .log
+                .reserved_bytes()
+                .saturating_sub(core.log_space.engine_reserve().held()),
         }
     }
 
@@ -326,7 +316,7 @@ impl Engine {
     /// database.
     pub fn health(&self) -> Result<()> {
         self.core.check_process()?;
-        self.core.check_open()?;
+        self.core.health.check_open()?;
         self.core.pool.health()
     }
 
@@ -343,7 +333,7 @@ impl Engine {
     pub fn close(&self) -> Result<()> {
         self.core.check_process()?;
         let mut outcome = self.outcome.lock();
-        let close = || closing::close(&self.core, self.background.lock().take());
+        let close = || closing::close(&self.transactions, self.background.lock().take());
         outcome.get_or_insert_with(close).clone()
     }
 }
@@ -355,7 +345,7 @@ impl Engine {
     /// # Errors
     /// [`Error::StillInUse`].
     pub fn wait_for_users(&self, deadline: Instant) -> Result<()> {
-        self.core.wait_for_users(deadline)
+        self.core.directory.wait_for_users(deadline)
     }
 }
 
@@ -364,7 +354,7 @@ impl Drop for Engine {
         if self.core.check_process().is_err() {
             // The parent's database goes on: nothing of it is closed, written or waited for, and
             // the threads do not exist here. What the child has inherited stays in its memory.
-            std::mem::forget((self.core.clone(), self.background.get_mut().take()));
+            std::mem::forget((self.transactions.clone(), self.background.get_mut().take()));
             return;
         }
         // There is no caller to report an error to; recovery does what was not done here.
@@ -385,217 +375,4 @@ fn empty(disk: &dyn Disk) -> Error {
 fn taken(disk: &dyn Disk) -> Error {
     let source = std::io::Error::new(std::io::ErrorKind::AlreadyExists, "it is a database");
     Error::io("create a database in", disk.path(), source)
-}
-
-/// Creates a database. Until the superblock says that it is complete, an opening starts over, with
-/// the next `sequence`.
-fn create(
-    disk: Arc<dyn Disk>,
-    options: EngineOptions,
-    sequence: u64,
-) -> Result<(Opening, RecoveryReport)> {
-    // Of an interrupted creation: `find` has seen its superblock, or that there is nothing.
-    for name in disk.list("log")?.iter().filter(|name| clearway_log::is_log_file(name)) {
-        disk.remove(&format!("log/{name}"))?;
-    }
-    if disk.exists("doublewrite")? {
-        disk.remove("doublewrite")?;
-    }
-    let epoch = Epoch(1);
-    let first = Superblock {
-        version: FORMAT_VERSION,
-        node_bytes: options.node_bytes as u32,
-        epoch,
-        sequence,
-        checkpoint: Lsn::ZERO,
-        redo: Lsn::ZERO,
-        retention_lsn: Lsn::ZERO,
-        segment_bytes: options.log.segment_bytes,
-        catalogue_root: PageId::NONE,
-        creating: true,
-        copying: false,
-        upkeep_done: false,
-        log_empty: false,
-        identity: Identity::draw(&*disk, epoch, Lsn::ZERO)?,
-    };
-    let lineage = Lineage::new(first.identity.database, vec![first.latest()]);
-    let block = SuperblockFile::create(&*disk, first)?;
-    let gate = Arc::new(WalGate::default());
-    let pool = Pool::open(&*disk, gate.clone(), options.pool.clone())?;
-    let start = LogStart { tail: Lsn::ZERO, epoch, retention_lsn: Lsn::ZERO, lineage };
-    let log = Log::start_as(disk.clone(), options.log.clone(), start)?;
-    failpoint::pass(Failpoint::CreationLogged);
-    gate.open(log.clone());
-    let space = SpaceMap::open(pool.clone());
-    let root = OnceLock::new();
-    let opening = assemble(disk, options, block, (log, pool, space), |core| {
-        let mut state = TransactionState::begin(core)?;
-        core.space.create(&mut *state)?;
-        let (pool, space) = (core.pool.clone(), core.space.clone());
-        let catalogue =
-            Tree::create(pool, space, TreeId::CATALOGUE, CATALOGUE_CONFIG, &mut *state)?;
-        let _ = root.set(catalogue.root());
-        finish::leave(state);
-        Ok(catalogue)
-    })?;
-    let core = &opening.core;
-    checkpoint::take(core, Cleaning::All)?;
-    failpoint::pass(Failpoint::CreationUnmarked);
-    let root = root.get().copied().unwrap_or(PageId::NONE);
-    core.superblock.update(|block| {
-        block.catalogue_root = root;
-        block.creating = false;
-    })?;
-    let end = core.log.end();
-    let recovery = report(true, epoch, (Lsn::ZERO, end), recovery::Undone::default());
-    Ok((opening, recovery))
-}
-
-/// Opens an existing database, in the format that it has.
-pub(crate) fn recover(
-    disk: Arc<dyn Disk>,
-    mut options: EngineOptions,
-    block: Superblock,
-) -> Result<(Opening, RecoveryReport)> {
-    options.log.segment_bytes = block.segment_bytes;
-    options.node_bytes = block.node_bytes as usize;
-    let needs_full_upkeep = upkeep::needs_full_upkeep(&block);
-    // Before anything is written.
-    let traced = recovery::identify(&disk, &block)?;
-    let gate = Arc::new(WalGate::default());
-    let pool = Pool::open(&*disk, gate.clone(), options.pool.clone())?;
-    let pass = recovery::forward(&disk, &pool, &options, &block, traced)?;
-    failpoint::pass(Failpoint::LogAnalysed);
-    let file = SuperblockFile::open(&*disk, block)?;
-    let block = raise_epoch(&*disk, &file, &pass)?;
-    failpoint::pass(Failpoint::EpochRaised);
-    let log = Log::start_as(disk.clone(), options.log.clone(), log_start(&block, &pass))?;
-    failpoint::pass(Failpoint::EpochBegun);
-    // Whatever the crash has left of the log's capacity, an opening does not fail for it.
-    log.lift_capacity(true);
-    gate.open(log.clone());
-    // Not before: what the cleaner copies without a log would count as newer than everything.
-    pool.set_redo_position(None);
-    let space = SpaceMap::open(pool.clone());
-    space.make_room_for_undo();
-    let mut opening = assemble(disk, options, file, (log, pool, space), |core| {
-        let (pool, space) = (core.pool.clone(), core.space.clone());
-        Ok(Tree::open(pool, space, TreeId::CATALOGUE, block.catalogue_root, CATALOGUE_CONFIG))
-    })?;
-    let core = opening.core.clone();
-    if block.log_empty {
-        // Before anything is changed (SUPERBLOCK-4).
-        checkpoint::take(&core, Cleaning::Nothing)?;
-    }
-    let losers = recovery::adopt(&core, &pass.unfinished)?;
-    // Losers' trees must be known, those of uncommitted creations included.
-    tables::load(&core)?;
-    // From here on checkpoints may be needed to make room in the log.
-    opening.start_background()?;
-    let undone = recovery::backward(&core, losers)?;
-    failpoint::pass(Failpoint::LosersUndone);
-    tables::load(&core)?;
-    let (drops_resumed, drops_unfinished) = tables::resume_drops(&core)?;
-    // Without background threads, no thread would clean later.
-    let cleaning = if opening.background.is_some() { Cleaning::Nothing } else { Cleaning::All };
-    checkpoint::take(&core, cleaning)?;
-    core.log.lift_capacity(false);
-    if needs_full_upkeep {
-        upkeep::mark_all(&core);
-    }
-    let mut recovery = report(false, block.epoch, (block.redo, pass.tail), undone);
-    (recovery.records, recovery.images) = (pass.records, pass.images);
-    recovery.drops_resumed = drops_resumed;
-    recovery.drops_unfinished = drops_unfinished;
-    Ok((opening, recovery))
-}
-
-/// Makes the epoch of this opening durable, before it writes any log (SUPERBLOCK-3, ID-1).
-fn raise_epoch(disk: &dyn Disk, file: &SuperblockFile, pass: &Pass) -> Result<Superblock> {
-    let salt = superblock::draw_salt(disk)?;
-    file.update(|block| {
-        block.epoch = Epoch(block.epoch.0 + 1);
-        block.upkeep_done = false;
-        if block.version > VERSION_1 {
-            block.identity.salt = salt;
-            block.identity.begin = LogStart::begin_behind(pass.tail);
-            block.identity.begun = pass.epochs.last().copied().unwrap_or(EpochMark::NONE);
-        }
-    })
-}
-
-/// Returns the position and the identity with which the log continues after what the pass has read.
-fn log_start(block: &Superblock, pass: &Pass) -> LogStart {
-    let lineage = if block.version == VERSION_1 {
-        Lineage::version_1()
-    } else {
-        let epochs = pass.epochs.iter().copied().chain([block.latest()]);
-        Lineage::new(block.identity.database, epochs.collect())
-    };
-    LogStart { tail: pass.tail, epoch: block.epoch, retention_lsn: block.retention_lsn, lineage }
-}
-
-fn report(
-    created: bool,
-    epoch: Epoch,
-    (redo_from, redo_to): (Lsn, Lsn),
-    undone: recovery::Undone,
-) -> RecoveryReport {
-    RecoveryReport {
-        created,
-        epoch,
-        redo_from,
-        redo_to,
-        records: 0,
-        images: 0,
-        losers: undone.losers,
-        undone: undone.changes,
-        frees_resumed: undone.frees,
-        drops_resumed: 0,
-        drops_unfinished: Vec::new(),
-        took: std::time::Duration::ZERO,
-    }
-}
-
-/// Puts the parts together. `catalogue` runs with everything in place but the tables.
-fn assemble(
-    disk: Arc<dyn Disk>,
-    options: EngineOptions,
-    superblock: SuperblockFile,
-    (log, pool, space): (Arc<Log>, Arc<Pool>, Arc<SpaceMap>),
-    catalogue: impl FnOnce(&Arc<Core>) -> Result<Tree>,
-) -> Result<Opening> {
-    static OPENINGS: plain::AtomicU64 = plain::AtomicU64::new(1);
-    let block = superblock.get();
-    let participants = Arc::new(Participants::new());
-    let opening = Opening::new(Arc::new(Core {
-        disk,
-        epoch: block.epoch,
-        process: Process::current(),
-        // Relaxed: only uniqueness matters.
-        opening: OPENINGS.fetch_add(1, Ordering::Relaxed),
-        superblock,
-        locks: LockTable::with_participants(options.lock.clone(), participants.clone()),
-        range_modes: options.parts.range_modes(),
-        commit_release: options.parts.commit_release(),
-        transactions: TransactionTable::new(participants),
-        kinds: Arc::default(),
-        contention: Contention::default(),
-        reserve: Reserve::open(&log)?,
-        tables: Tables::default(),
-        checkpoints: Checkpoints::new(block.checkpoint),
-        log_space: LogSpace::default(),
-        upkeep: UpkeepQueue::default(),
-        task_work: TaskWork::default(),
-        failed_deallocations: Mutex::new(Some(Vec::new())),
-        closed: AtomicBool::new(false),
-        directory: Directory::default(),
-        options,
-        log,
-        pool,
-        space,
-    }));
-    let core = &opening.core;
-    core.tables.set_catalogue(Table::new(String::new(), catalogue(core)?, core.opening));
-    Ok(opening)
 }

@@ -33,15 +33,13 @@
 //! Algorithm: "Early lock release", section 3 (partial strictness); tags after "Efficient Locking
 //! for Databases", section 5.3.
 
-use std::sync::Arc;
-
 use clearway_base::{
     Lsn, Result,
     failpoint::{self, Failpoint},
 };
 use clearway_sync::invariant;
 
-use crate::{core::Core, transaction_state::TransactionState};
+use crate::transaction_state::{TransactionState, Transactions};
 
 /// A commit that has been requested: locks released, not yet durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,7 +54,7 @@ pub struct Committed {
 #[inline(always)] // Commits of tasks have their own.
 pub(crate) fn commit(mut state: Box<TransactionState>) -> Result<Committed> {
     // FINISH-4: after the last read.
-    if let Err(error) = state.core.check_open() {
+    if let Err(error) = state.core.health.check_open() {
         abandon(state);
         return Err(error);
     }
@@ -117,50 +115,43 @@ fn tidy_up(state: Box<TransactionState>) {
 }
 
 /// Frees the values whose freeing the transaction deferred (FINISH-5). If that fails, the state is
-/// put into `core.failed_deallocations`, and the next checkpoint tries again; until then the log
-/// from the transaction's first record on is retained.
+/// kept by [`Transactions`], and the next checkpoint tries again; until then the log from the
+/// transaction's first record on is retained.
 #[cold]
 fn free_deferred(mut state: Box<TransactionState>) {
     match state.free_deferred() {
         Ok(()) => state.retire(),
         Err(_) => {
-            let core = state.core.clone();
-            let mut failed_deallocations = core.failed_deallocations.lock();
-            if let Some(failed_deallocations) = &mut *failed_deallocations {
-                return failed_deallocations.push(state);
-            }
-            // The engine is closed, so no checkpoint will try again.
-            drop(failed_deallocations);
-            leave_to_recovery(state);
+            // If the engine is closed, no checkpoint will try again.
+            let transactions = state.transactions();
+            transactions.keep_failed(state).into_iter().for_each(leave_to_recovery);
         }
     }
 }
 
 /// Tries again the deallocations that failed in [`free_deferred`].
-pub(crate) fn retry_deallocations(core: &Arc<Core>) {
-    let failed_deallocations = core.failed_deallocations.lock().as_mut().map(std::mem::take);
-    failed_deallocations.into_iter().flatten().for_each(free_deferred);
+pub(crate) fn retry_deallocations(transactions: &Transactions) {
+    transactions.take_failed(false).into_iter().for_each(free_deferred);
 }
 
 /// Tries the failed deallocations for the last time. Recovery does what fails now or later
 /// (FINISH-5).
-pub(crate) fn finish_deallocations(core: &Arc<Core>) {
-    let failed_deallocations = core.failed_deallocations.lock().take();
-    failed_deallocations.into_iter().flatten().for_each(free_deferred);
+pub(crate) fn finish_deallocations(transactions: &Transactions) {
+    transactions.take_failed(true).into_iter().for_each(free_deferred);
 }
 
 /// Rolls back. See [`Transaction::rollback`](crate::Transaction::rollback). Returns the highest tag
 /// that the transaction met (FINISH-6).
 pub(crate) fn rollback(mut state: Box<TransactionState>) -> Result<Lsn> {
     if state.wrote {
-        if let Err(error) = state.core.check_open() {
+        if let Err(error) = state.core.health.check_open() {
             abandon(state);
             return Err(error);
         }
         if let Err(error) = undo_all(&mut state) {
             // The engine can now neither commit these changes nor undo them. Recovery undoes them
             // at the next opening.
-            let error = state.core.fail(error);
+            let error = state.core.health.fail(error);
             abandon(state);
             return Err(error);
         }
@@ -227,5 +218,5 @@ fn leave_to_recovery(mut state: Box<TransactionState>) {
     release(&mut state, None);
     let core = state.core.clone();
     drop(state);
-    core.leave_directory();
+    core.directory.leave();
 }

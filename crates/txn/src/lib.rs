@@ -7,7 +7,7 @@
 //!   │ backup, verify      ▼
 //!   │              TransactionState ── implements ──► clearway_tree::Environment
 //!   ▼                     │
-//!  Core ◄─────────────────┘  log, locks, pool, space map, transaction table, superblock
+//!  Core ◄─────────────────┘  the services: log, locks, pool, tables, log space, checkpoints, …
 //! ```
 //!
 //! `commit` returns when the commit record stands in the log buffer and the locks are released. It
@@ -16,25 +16,36 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `engine`, `core` | the interface of an engine; the state that all parts share |
-//! | `transaction` | a transaction as its user sees it |
-//! | `transaction_state` | its locks, undo list and log space; the tree's `Environment` |
-//! | `transaction_table` | the running transactions, as other threads may see them |
-//! | `kinds` | types of transactions |
-//! | `contention` | lock waits: counts, hot keys, the last deadlocks, the waits that go on |
-//! | `suspended` | the transactions of a thread that cannot go on while it blocks |
-//! | `finish` | commit and rollback |
-//! | `task` | transactions of tasks, which wait without keeping a thread |
-//! | `undo`, `space_reservation` | the undo list; the log space reservation |
+//! | `engine`, `opening` | the interface of an engine; how it is created or recovered |
+//! | `core` | the services of an engine, connected: those of the next lines, log, pool, locks |
+//! | `health`, `directory` | whether it takes work; the lock on the directory |
+//! | `tables`, `table` | the open handles of tables |
 //! | `log_space` | waiting for log space; the transaction or backup that retains log |
-//! | `deferred` | large values that are freed after the commit |
-//! | `upkeep` | the leaves and tables that wait for upkeep; the upkeep itself |
-//! | `table`, `tables` | handles; the catalogue, create and drop |
+//! | `log_reserve`, `log_holds` | the engine's own log space; the log that backups need |
+//! | `checkpoints`, `superblock` | where recovery starts |
+//! | `upkeep_queue` | the leaves and tables that wait for upkeep |
+//! | `task_work` | threads that do what would block a task |
+//! | `transaction_table` | the running transactions, as other threads may see them |
+//! | `contention` | lock waits: counts, hot keys, the last deadlocks |
+//! | `kinds` | types of transactions |
+//! | `transaction_state` | a transaction, as the tree's `Environment`; `Transactions` begins them |
+//! | `undo`, `space_reservation` | its undo list; its log space |
+//! | `deferred` | large values that are freed after its commit |
+//! | `transaction` | a transaction as its user sees it |
+//! | `task`, `away` | transactions of tasks, which wait without keeping a thread |
+//! | `suspended` | the transactions of a thread that cannot go on while it blocks |
+//! | `diagnosis` | lock waits and deadlocks in names; the waits that go on |
+//! | `finish` | commit and rollback |
+//! | `catalogue` | the catalogue on disk; create and drop |
+//! | `upkeep` | the upkeep itself |
 //! | `record` | the log records of this layer |
-//! | `checkpoint`, `superblock`, `recovery` | where recovery starts, and what it does |
-//! | `read_ahead`, `upgrade` | reading pages ahead of redo; conversion of format version 1 |
+//! | `recovery`, `read_ahead` | recovery; reading pages ahead of redo |
+//! | `upgrade` | conversion of format version 1 |
 //! | `background`, `closing` | the threads; how an engine ends |
 //! | `backup`, `verify` | copying and checking a database in use |
+//!
+//! A module uses those above it in the order of the declarations below, and none that is below:
+//! there is no circle.
 //!
 //! Guarantees of the whole crate: commit records stand in the log in the order in which their
 //! effects became visible; once the engine has stopped because of a failed write or sync, nothing
@@ -42,52 +53,60 @@
 //! acknowledged transaction is lost, and an unacknowledged one takes effect completely or not at
 //! all.
 //!
-//! Latch order: an engine's outcome (`closing`) → `ddl` → a checkpoint's mutex → one of the leaves:
-//! the maps of tables, a free list, the log reserve, the upkeep queue, the mutexes of the directory
-//! and of the failed deallocations. No other latch is taken under a leaf. Under a page latch no
-//! latch of this crate is taken, only latches of the log and of the lock table. (The whole order is
-//! in `docs/latch-order.md`.)
+//! Latch order: an engine's outcome (`engine`) → `ddl` → the mutex of checkpoints → one of the
+//! leaves: the maps of tables, a free list, the log reserve, the upkeep queue, the mutexes of the
+//! directory and of the failed deallocations. No other latch is taken under a leaf. Under a page
+//! latch no latch of this crate is taken, only latches of the log and of the lock table. (The whole
+//! order is in `docs/latch-order.md`.)
 
 mod kinds;
 mod options;
 mod report;
 
 mod deferred;
+mod health;
+mod log_holds;
+mod log_reserve;
 mod log_space;
 mod record;
 mod space_reservation;
 mod superblock;
+mod table;
+mod tables;
 mod transaction_table;
 mod undo;
+mod upkeep_queue;
 
+mod checkpoints;
 mod contention;
 mod core;
+mod diagnosis;
+mod directory;
 mod suspended;
+mod task_work;
 mod transaction_state;
 
+mod away;
 mod finish;
 pub mod parts;
 mod task;
 mod transaction;
 
-mod table;
-mod tables;
+mod catalogue;
 mod upkeep;
 
 mod background;
 mod backup;
-mod checkpoint;
 mod closing;
 mod engine;
+mod opening;
 mod read_ahead;
 mod recovery;
 mod upgrade;
 mod verify;
 
-pub use contention::{
-    BlockingTransaction, CurrentWait, DeadlockReport, GrantToPoll, HotKey, LockWaits, WaitCounts,
-    WaitsOf,
-};
+pub use contention::{DeadlockReport, GrantToPoll, HotKey, LockWaits, WaitCounts, WaitsOf};
+pub use diagnosis::{BlockingTransaction, CurrentWait};
 pub use engine::Engine;
 pub use finish::Committed;
 pub use kinds::{KINDS_MAX, Kind, Kinds};

@@ -24,7 +24,7 @@
 //!   where the log ends, twenty times a second, and the age is computed from these notes.
 //! - TXN-LOG-SPACE-3. A reservation waits without a time limit only for a checkpoint that the
 //!   checkpointer takes if it is requested: the condition for the wait
-//!   ([`Core::can_give_back`] for the log's end, and a checkpointer that runs) suffices for the
+//!   ([`LogSpace::can_give_back`] for the log's end, and a checkpointer that runs) suffices for the
 //!   checkpoint.
 
 use std::{
@@ -33,21 +33,31 @@ use std::{
 };
 
 use clearway_base::{Error, LogKeeper, Lsn, Result, TxnName};
-use clearway_log::SpaceOutlook;
+use clearway_log::{Log, SpaceOutlook};
 use clearway_sync::{
     Mutex,
     thread::{self, ThreadId},
 };
 
-use crate::core::Core;
+use crate::{
+    health::EngineHealth, kinds::Kinds, log_holds::LogHolds, log_reserve::Reserve,
+    transaction_table::TransactionTable,
+};
 
 /// Reservations wait this long for the end of the transaction or backup that keeps the log, counted
 /// from the end of the first checkpoint that freed nothing because of it.
 const KEEPER_WAIT: Duration = Duration::from_millis(100);
 
-/// The observations from which waits for log space are judged.
-#[derive(Default)]
+/// The log's space: who keeps it, the engine's reserve, and the observations from which waits for
+/// it are judged.
 pub(crate) struct LogSpace {
+    log: Arc<Log>,
+    segment_bytes: u64,
+    health: Arc<EngineHealth>,
+    transactions: TransactionTable,
+    kinds: Arc<Kinds>,
+    holds: Arc<LogHolds>,
+    reserve: Reserve,
     fruitless: Mutex<Option<Fruitless>>,
     notes: Mutex<Notes>,
     /// The thread that takes checkpoints on request, while there is one.
@@ -64,6 +74,52 @@ struct Fruitless {
 }
 
 impl LogSpace {
+    /// The space of this log, which these transactions use.
+    ///
+    /// # Errors
+    /// Those of [`Reserve::open`].
+    pub(crate) fn open(
+        log: Arc<Log>,
+        segment_bytes: u64,
+        health: Arc<EngineHealth>,
+        transactions: TransactionTable,
+        kinds: Arc<Kinds>,
+    ) -> Result<LogSpace> {
+        Ok(LogSpace {
+            reserve: Reserve::open(&log)?,
+            log,
+            segment_bytes,
+            health,
+            transactions,
+            kinds,
+            holds: Arc::default(),
+            fruitless: Mutex::default(),
+            notes: Mutex::default(),
+            checkpointer: Mutex::default(),
+        })
+    }
+
+    /// Returns the log.
+    #[inline]
+    pub(crate) fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Returns the size of a log segment.
+    pub(crate) fn segment_bytes(&self) -> u64 {
+        self.segment_bytes
+    }
+
+    /// Returns the engine's reserve.
+    pub(crate) fn engine_reserve(&self) -> &Reserve {
+        &self.reserve
+    }
+
+    /// Returns the log that backups need.
+    pub(crate) fn holds(&self) -> &Arc<LogHolds> {
+        &self.holds
+    }
+
     /// Called when a checkpoint that wrote all pages has ended. `gave_back` is true if it gave back
     /// a segment; `keeper` is the LSN from which on a transaction or a backup kept the log, if one
     /// did.
@@ -99,6 +155,33 @@ impl LogSpace {
     /// Notes that the log ends at `end` now.
     pub(crate) fn note_end(&self, end: Lsn, keeper: Option<Lsn>) {
         self.notes.lock().add(end, keeper, Instant::now());
+    }
+}
+
+/// Log space that was reserved for a transaction of a task; given back if it is dropped.
+pub(crate) struct ReservedSpace {
+    space: Arc<LogSpace>,
+    bytes: u64,
+}
+
+impl ReservedSpace {
+    /// Reserves for the transaction of this number. May wait.
+    pub(crate) fn reserve(space: Arc<LogSpace>, number: u32, bytes: u64) -> Result<ReservedSpace> {
+        space.reserve(number, bytes)?;
+        Ok(ReservedSpace { space, bytes })
+    }
+
+    /// Returns the number of bytes, which the caller gives back from now on.
+    pub(crate) fn take(mut self) -> u64 {
+        std::mem::take(&mut self.bytes)
+    }
+}
+
+impl Drop for ReservedSpace {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.space.log().release_space(self.bytes);
+        }
     }
 }
 
@@ -155,18 +238,18 @@ impl Notes {
     }
 }
 
-impl Core {
-    /// The LSN from which on the oldest transaction or backup keeps the log.
-    pub(crate) fn log_kept_from(&self) -> Option<Lsn> {
+impl LogSpace {
+    /// Returns the LSN from which on the oldest transaction or backup keeps the log.
+    pub(crate) fn kept_from(&self) -> Option<Lsn> {
         let oldest = self.transactions.oldest_first().into_iter();
-        oldest.chain(self.checkpoints.oldest_hold()).min()
+        oldest.chain(self.holds.oldest()).min()
     }
 
-    /// Whether a checkpoint could give back a segment now, if it wrote the pages that were changed
-    /// before `clean`.
+    /// Returns true if a checkpoint could give back a segment now, if it wrote the pages that were
+    /// changed before `clean`.
     pub(crate) fn can_give_back(&self, clean: Lsn) -> bool {
-        let kept_from = self.log_kept_from().map_or(clean, |kept_from| kept_from.min(clean));
-        kept_from.0 >= self.log.oldest_segment().0 + self.options.log.segment_bytes
+        let kept_from = self.kept_from().map_or(clean, |kept_from| kept_from.min(clean));
+        kept_from.0 >= self.log.oldest_segment().0 + self.segment_bytes
     }
 
     /// Reserves log space for the transaction of this number, and waits for it where that can
@@ -176,26 +259,26 @@ impl Core {
     /// Those of [`Log::reserve_space`](clearway_log::Log::reserve_space); [`Error::LogFull`] says
     /// what keeps the log. [`Error::Closed`] if there is no room once the engine is closed.
     #[cold]
-    pub(crate) fn reserve_log_space(&self, number: u32, bytes: u64) -> Result<()> {
+    pub(crate) fn reserve(&self, number: u32, bytes: u64) -> Result<()> {
         let reserved = self.log.reserve_space_if(bytes, &|| self.outlook(number));
         reserved.map_err(|error| match error {
-            Error::LogFull { .. } if self.is_closed() => Error::Closed,
+            Error::LogFull { .. } if self.health.is_closed() => Error::Closed,
             Error::LogFull { wanted_bytes, capacity_bytes, .. } => {
-                Error::LogFull { wanted_bytes, capacity_bytes, keeper: self.log_keeper(number) }
+                Error::LogFull { wanted_bytes, capacity_bytes, keeper: self.keeper(number) }
             }
             error => error,
         })
     }
 
-    /// The use of a checkpoint for the transaction of this number; see the module.
+    /// Returns the use of a checkpoint for the transaction of this number; see the module.
     fn outlook(&self, number: u32) -> SpaceOutlook {
-        let checkpointer = *self.log_space.checkpointer.lock();
-        if self.is_closed() || checkpointer == Some(thread::current().id()) {
+        let checkpointer = *self.checkpointer.lock();
+        if self.health.is_closed() || checkpointer == Some(thread::current().id()) {
             return SpaceOutlook::CannotFree;
         }
         // Before the next condition: if that transaction or backup ends meanwhile, a checkpoint
         // frees something, and it does not matter that it has kept the log.
-        let kept_from = self.log_kept_from();
+        let kept_from = self.kept_from();
         if self.can_give_back(self.log.end()) {
             return match checkpointer {
                 Some(_) => SpaceOutlook::WillFree,
@@ -204,22 +287,22 @@ impl Core {
         }
         let is_in_vain = kept_from.is_some_and(|kept_from| {
             let is_own = self.transactions.entry(number).first() == Some(kept_from);
-            is_own || self.log_space.is_stuck(kept_from)
+            is_own || self.is_stuck(kept_from)
         });
         if is_in_vain { SpaceOutlook::CannotFree } else { SpaceOutlook::MayFree }
     }
 
     /// Returns what keeps the log, for the error of the transaction of this number.
-    fn log_keeper(&self, number: u32) -> Option<Arc<LogKeeper>> {
+    fn keeper(&self, number: u32) -> Option<Arc<LogKeeper>> {
         let oldest = self.transactions.oldest();
-        let hold = self.checkpoints.oldest_hold();
+        let hold = self.holds.oldest();
         if let Some(hold) = hold
             && oldest.is_none_or(|oldest| hold < oldest.first)
         {
             return Some(Arc::new(LogKeeper::Backup));
         }
         let oldest = oldest?;
-        let age = self.log_space.age(oldest.first, Instant::now());
+        let age = self.age(oldest.first, Instant::now());
         let txn = TxnName { id: oldest.txn, kind: self.kinds.name(oldest.kind) };
         Some(Arc::new(LogKeeper::Transaction { txn, age, is_own: oldest.number == number }))
     }
@@ -230,7 +313,7 @@ mod tests {
     use clearway_disk::MemoryDisk;
 
     use super::*;
-    use crate::{Engine, EngineOptions, Table, checkpoint};
+    use crate::{Engine, EngineOptions, Table, checkpoints::Cleaning};
 
     #[test]
     fn ages_are_read_off_the_ends_of_the_log() {
@@ -254,7 +337,8 @@ mod tests {
 
     #[test]
     fn a_keeper_is_stuck_when_its_time_is_over() {
-        let space = LogSpace::default();
+        let (engine, _table) = small_engine();
+        let space = &engine.core().log_space;
         space.note_checkpoint(false, Some(Lsn(7)));
         assert!(!space.is_stuck(Lsn(7)), "it may be about to end");
         std::thread::sleep(KEEPER_WAIT);
@@ -297,20 +381,24 @@ mod tests {
         let core = engine.core();
         let other = another_thread();
         core.log_space.set_checkpointer(other);
-        assert_eq!(core.outlook(0), SpaceOutlook::MayFree, "the log is in its first segment");
+        assert_eq!(
+            core.log_space.outlook(0),
+            SpaceOutlook::MayFree,
+            "the log is in its first segment"
+        );
         fill(&engine, &table);
-        assert_eq!(core.outlook(0), SpaceOutlook::WillFree);
+        assert_eq!(core.log_space.outlook(0), SpaceOutlook::WillFree);
         core.log_space.set_checkpointer(None);
-        assert_eq!(core.outlook(0), SpaceOutlook::MayFree, "no thread takes checkpoints");
+        assert_eq!(core.log_space.outlook(0), SpaceOutlook::MayFree, "no thread takes checkpoints");
         core.log_space.set_checkpointer(Some(thread::current().id()));
-        assert_eq!(core.outlook(0), SpaceOutlook::CannotFree, "it would wait for itself");
+        assert_eq!(core.log_space.outlook(0), SpaceOutlook::CannotFree, "it would wait for itself");
         core.log_space.set_checkpointer(other);
-        let hold = checkpoint::hold_log(core);
-        assert_eq!(core.outlook(0), SpaceOutlook::MayFree, "a backup keeps the log");
+        let hold = core.checkpoints.hold_log();
+        assert_eq!(core.log_space.outlook(0), SpaceOutlook::MayFree, "a backup keeps the log");
         drop(hold);
-        assert_eq!(core.outlook(0), SpaceOutlook::WillFree);
+        assert_eq!(core.log_space.outlook(0), SpaceOutlook::WillFree);
         engine.close().unwrap();
-        assert_eq!(core.outlook(0), SpaceOutlook::CannotFree);
+        assert_eq!(core.log_space.outlook(0), SpaceOutlook::CannotFree);
     }
 
     #[test]
@@ -322,14 +410,18 @@ mod tests {
         old.put(&table, b"old", b"1").unwrap();
         fill(&engine, &table);
         let own = core.transactions.oldest().unwrap().number;
-        assert_eq!(core.outlook(own), SpaceOutlook::CannotFree, "it would wait for itself");
-        assert_eq!(core.outlook(own + 1), SpaceOutlook::MayFree);
+        assert_eq!(
+            core.log_space.outlook(own),
+            SpaceOutlook::CannotFree,
+            "it would wait for itself"
+        );
+        assert_eq!(core.log_space.outlook(own + 1), SpaceOutlook::MayFree);
         for _ in 0..2 {
-            checkpoint::take(core, checkpoint::Cleaning::All).unwrap();
+            core.checkpoints.take(Cleaning::All).unwrap();
             std::thread::sleep(KEEPER_WAIT);
         }
-        assert_eq!(core.outlook(own + 1), SpaceOutlook::CannotFree, "it does not end");
+        assert_eq!(core.log_space.outlook(own + 1), SpaceOutlook::CannotFree, "it does not end");
         old.commit().unwrap();
-        assert_eq!(core.outlook(own + 1), SpaceOutlook::WillFree);
+        assert_eq!(core.log_space.outlook(own + 1), SpaceOutlook::WillFree);
     }
 }

@@ -52,7 +52,7 @@ use crate::{
     read_ahead::RecordBatch,
     record::{self, ActiveEntry, RecoveryWork},
     superblock::{Superblock, VERSION_1},
-    transaction_state::TransactionState,
+    transaction_state::{TransactionState, Transactions},
 };
 
 /// The findings of the forward pass.
@@ -276,27 +276,24 @@ pub(crate) struct Losers {
 }
 
 /// Registers the unfinished transactions.
-pub(crate) fn adopt(core: &Arc<Core>, unfinished: &[ActiveEntry]) -> Result<Losers> {
+pub(crate) fn adopt(
+    transactions: &Arc<Transactions>,
+    unfinished: &[ActiveEntry],
+) -> Result<Losers> {
+    let core = &transactions.core;
     let mut losers = Losers { undo: BTreeMap::new(), undone: Vec::new(), frees: Vec::new() };
     let mut reader = core.log.reader(core.superblock.get().retention_lsn)?;
     for entry in unfinished {
         match entry.need {
             RecoveryWork::Undo(Lsn::ZERO) => {
-                losers.undone.push(TransactionState::resume(
-                    core,
-                    entry.txn,
-                    entry.first,
-                    Lsn::ZERO,
-                )?);
+                losers.undone.push(transactions.resume(entry.txn, entry.first, Lsn::ZERO)?);
             }
             RecoveryWork::Undo(head) => {
-                losers
-                    .undo
-                    .insert(head, TransactionState::resume(core, entry.txn, entry.first, head)?);
+                losers.undo.insert(head, transactions.resume(entry.txn, entry.first, head)?);
             }
             RecoveryWork::Frees { commit, begun } => {
                 let frees = read_frees(&mut reader, entry.txn, commit)?;
-                let mut state = TransactionState::resume(core, entry.txn, entry.first, commit)?;
+                let mut state = transactions.resume(entry.txn, entry.first, commit)?;
                 state.resume_frees(commit, begun, frees);
                 losers.frees.push(state);
             }
@@ -323,7 +320,7 @@ fn read_frees(reader: &mut LogReader, txn: TxnId, commit: Lsn) -> Result<Deferre
 }
 
 /// Undoes the losers and completes the deferred frees.
-pub(crate) fn backward(core: &Arc<Core>, mut losers: Losers) -> Result<Undone> {
+pub(crate) fn backward(core: &Core, mut losers: Losers) -> Result<Undone> {
     let mut done = Undone {
         losers: (losers.undo.len() + losers.undone.len()) as u64,
         frees: losers.frees.len() as u64,

@@ -24,9 +24,8 @@
 
 use clearway_base::{Error, Result};
 use clearway_log::{HEADER_BYTES, Log, RECORD_ALIGN, TRAILER_BYTES_MAX, record_bytes};
-use clearway_sync::Mutex;
 
-use crate::core::Core;
+use crate::log_space::LogSpace;
 
 /// The minimum bytes of a reservation: some eight small transactions.
 const CHUNK_BYTES: u64 = 8 << 10;
@@ -77,15 +76,15 @@ impl SpaceReservation {
 
     /// Makes room for an operation of `bytes`, its undo included, if the log has it at once.
     #[inline]
-    pub(crate) fn try_reserve(&mut self, core: &Core, bytes: u64) -> bool {
+    pub(crate) fn try_reserve(&mut self, space: &LogSpace, bytes: u64) -> bool {
         let wanted = self.wanted(bytes);
-        self.held >= wanted || self.try_fetch(core, wanted)
+        self.held >= wanted || self.try_fetch(space, wanted)
     }
 
     #[cold]
-    fn try_fetch(&mut self, core: &Core, wanted: i64) -> bool {
+    fn try_fetch(&mut self, space: &LogSpace, wanted: i64) -> bool {
         let missing = (wanted - self.held) as u64;
-        let log = &core.log;
+        let log = space.log();
         let is_shared_out = missing < CHUNK_BYTES && log.capacity_bytes() >= SMALL_LOG_BYTES;
         let reserved = if is_shared_out && log.reserve_prepared_space(CHUNK_BYTES) {
             CHUNK_BYTES
@@ -101,22 +100,22 @@ impl SpaceReservation {
     /// Makes room for an operation of `bytes` of the transaction of this number, its undo
     /// included. May wait for log space.
     #[inline]
-    pub(crate) fn reserve(&mut self, core: &Core, number: u32, bytes: u64) -> Result<()> {
+    pub(crate) fn reserve(&mut self, space: &LogSpace, number: u32, bytes: u64) -> Result<()> {
         let wanted = self.wanted(bytes);
-        if self.held >= wanted { Ok(()) } else { self.fetch(core, number, wanted) }
+        if self.held >= wanted { Ok(()) } else { self.fetch(space, number, wanted) }
     }
 
     #[cold]
-    fn fetch(&mut self, core: &Core, number: u32, wanted: i64) -> Result<()> {
+    fn fetch(&mut self, space: &LogSpace, number: u32, wanted: i64) -> Result<()> {
         let missing = (wanted - self.held) as u64;
-        let log = &core.log;
+        let log = space.log();
         // The chunk, which is more than is needed now, is reserved only if that neither waits nor
         // fails; otherwise only the missing bytes are.
         let is_shared_out = missing < CHUNK_BYTES && log.capacity_bytes() >= SMALL_LOG_BYTES;
         let reserved = if is_shared_out && log.try_reserve_space(CHUNK_BYTES).is_ok() {
             CHUNK_BYTES
         } else {
-            core.reserve_log_space(number, missing)?;
+            space.reserve(number, missing)?;
             missing
         };
         self.held += reserved as i64;
@@ -136,14 +135,14 @@ impl SpaceReservation {
 
     /// Makes room for an undo and its restructuring, if the reservation, the engine's reserve and
     /// the log have it at once.
-    pub(crate) fn try_reserve_undo(&mut self, core: &Core, bytes: u64) -> bool {
+    pub(crate) fn try_reserve_undo(&mut self, space: &LogSpace, bytes: u64) -> bool {
         let wanted = self.wanted(bytes);
         if self.held >= wanted || self.made_do == Some((wanted, self.held)) {
             return true;
         }
-        self.held += core.reserve.take((wanted - self.held) as u64) as i64;
+        self.held += space.engine_reserve().take((wanted - self.held) as u64) as i64;
         let missing = wanted - self.held;
-        if missing > 0 && core.log.reserve_prepared_space(missing as u64) {
+        if missing > 0 && space.log().reserve_prepared_space(missing as u64) {
             self.held = wanted;
         }
         self.held >= wanted
@@ -151,25 +150,25 @@ impl SpaceReservation {
 
     /// Makes room for an undo and its restructuring. Waits only if log and disk are full and not
     /// even the compensations are paid for.
-    pub(crate) fn reserve_undo(&mut self, core: &Core, number: u32, bytes: u64) -> Result<()> {
+    pub(crate) fn reserve_undo(&mut self, space: &LogSpace, number: u32, bytes: u64) -> Result<()> {
         // `for_undo` covers the compensation itself; only the space for the rest, such as page
         // splits, may be missing (TXN-SPACE-3).
         let wanted = self.wanted(bytes);
         if self.held < wanted {
-            self.held += core.reserve.take((wanted - self.held) as u64) as i64;
+            self.held += space.engine_reserve().take((wanted - self.held) as u64) as i64;
         }
         let missing = wanted - self.held;
         if missing <= 0 {
             return Ok(());
         }
-        match core.log.reserve_beyond_capacity(missing as u64) {
+        match space.log().reserve_beyond_capacity(missing as u64) {
             Ok(()) => {
                 self.held = wanted;
                 self.has_gone_beyond = true;
                 Ok(())
             }
             Err(Error::DiskFull { .. } | Error::NoFileDescriptor { .. }) => {
-                self.make_do(core, number)?;
+                self.make_do(space, number)?;
                 self.made_do = Some((wanted, self.held));
                 Ok(())
             }
@@ -182,9 +181,9 @@ impl SpaceReservation {
     /// uses more, `held` no longer covers the remaining compensations: the call for the next undo
     /// reserves the difference, for which a truncation may have made room meanwhile.
     #[cold]
-    fn make_do(&mut self, core: &Core, number: u32) -> Result<()> {
+    fn make_do(&mut self, space: &LogSpace, number: u32) -> Result<()> {
         let promised = (self.for_undo + self.frees) as i64;
-        if self.held >= promised { Ok(()) } else { self.fetch(core, number, promised) }
+        if self.held >= promised { Ok(()) } else { self.fetch(space, number, promised) }
     }
 
     /// Returns true if `held` pays for the undo of changes with bodies of these lengths
@@ -276,71 +275,5 @@ impl SpaceReservation {
             log.release_space(self.held as u64);
         }
         self.held = 0;
-    }
-}
-
-/// Log space that belongs to the engine (TXN-SPACE-3). Its mutex is taken only by rollbacks that
-/// ran out of their own reservation, and by checkpoints.
-pub(crate) struct Reserve {
-    held: Mutex<u64>,
-    target: u64,
-}
-
-/// Eight records of the longest kind.
-const RESERVE_BYTES: u64 = 8 * clearway_base::RECORD_LEN_MAX as u64;
-
-impl Reserve {
-    /// Reserves its log space: 1/32 of the log's capacity, but at most [`RESERVE_BYTES`]. On a full
-    /// disk it begins with nothing: the opening's checkpoint makes room for it.
-    pub(crate) fn open(log: &Log) -> Result<Reserve> {
-        let target = RESERVE_BYTES.min(log.capacity_bytes() / 32);
-        let held = match log.reserve_space(target) {
-            Ok(()) => target,
-            Err(Error::DiskFull { .. }) => 0,
-            Err(error) => return Err(error),
-        };
-        Ok(Reserve { held: Mutex::new(held), target })
-    }
-
-    /// Takes `bytes`, or what is left.
-    pub(crate) fn take(&self, bytes: u64) -> u64 {
-        let mut held = self.held.lock();
-        let taken = bytes.min(*held);
-        *held -= taken;
-        taken
-    }
-
-    /// Takes `bytes` for a checkpoint; those that the reserve does not have are reserved in the
-    /// log, without waiting, since threads that wait for space wait for the checkpoint. `refill`
-    /// brings the reserve back to its size afterwards.
-    ///
-    /// # Errors
-    /// [`Error::LogFull`](clearway_base::Error::LogFull), and the errors of the disk; nothing is
-    /// taken then.
-    pub(crate) fn take_all(&self, bytes: u64, log: &Log) -> Result<()> {
-        let taken = self.take(bytes);
-        if taken == bytes {
-            return Ok(());
-        }
-        log.try_reserve_space(bytes - taken).inspect_err(|_| self.put(taken))
-    }
-
-    /// The bytes in the reserve now.
-    pub(crate) fn held(&self) -> u64 {
-        *self.held.lock()
-    }
-
-    /// Puts back what was taken and not used.
-    pub(crate) fn put(&self, bytes: u64) {
-        *self.held.lock() += bytes;
-    }
-
-    /// Brings the reserve back to its size, if the log has room. Does not wait for room: the caller
-    /// is a checkpoint, and only checkpoints make room.
-    pub(crate) fn refill(&self, log: &Log) {
-        let missing = self.target.saturating_sub(*self.held.lock());
-        if missing > 0 && log.try_reserve_space(missing).is_ok() {
-            self.put(missing);
-        }
     }
 }

@@ -30,7 +30,7 @@ use std::{
 
 use clearway_base::TxnId;
 
-use crate::core::Core;
+use crate::transaction_table::TransactionTable;
 
 /// A transaction, with the number of its engine's opening.
 type ListedTransaction = (u64, TxnId);
@@ -157,14 +157,14 @@ impl Drop for SuspendedTask {
     }
 }
 
-/// Returns the lock owners of the engine's transactions that cannot go on while transaction `own`
-/// blocks this thread.
+/// Returns the lock owners of the transactions of an opening that cannot go on while transaction
+/// `own` blocks this thread.
 #[cold]
-pub(crate) fn owners(core: &Core, own: TxnId) -> Vec<u32> {
+pub(crate) fn owners(transactions: &TransactionTable, opening: u64, own: TxnId) -> Vec<u32> {
     let mut owners = Vec::new();
-    let mut add = |(opening, id): ListedTransaction| {
-        if opening == core.opening && id != own {
-            owners.extend(core.transactions.number_of(id));
+    let mut add = |(of, id): ListedTransaction| {
+        if of == opening && id != own {
+            owners.extend(transactions.number_of(id));
         }
     };
     add(INNERMOST.with(Cell::get));

@@ -26,182 +26,26 @@
 //!   victim's rollback, the next call waits for the rollback's end and reports the deadlock (or, if
 //!   it is the rollback, the rollback's result; a commit fails).
 
-mod offload;
-mod timer;
-
 use std::{
     future::{Future, poll_fn},
+    ops::Bound,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use clearway_base::{Error, Lsn, Result};
-use clearway_lock::{AbsoluteMode, IntentMode, WaitLimit};
-use clearway_sync::{
-    Mutex,
-    atomic::{AtomicBool, Ordering},
-    step,
-    thread::{self, JoinHandle},
-};
-use clearway_tree::{LeafHint, Need, ReadIntent, Step, Tree};
-
-use offload::BlockingJob;
-pub(crate) use offload::{Offload, Reply};
-pub(crate) use timer::{Alarm, Timer};
+use clearway_lock::{AbsoluteMode, IntentMode};
+use clearway_sync::step;
+use clearway_tree::{Direction, LeafHint, Need, ReadIntent, Step, Tree};
 
 use crate::{
     Committed, RetryContext, Savepoint, Table, TableCursor, Transaction,
-    core::Core,
+    away::{self, Away, ComingBack, VictimsRollback},
     finish,
+    task_work::Alarm,
+    transaction::intent_mode,
     transaction_state::{FirstStep, TransactionState},
 };
-
-/// The services of an engine for tasks.
-#[derive(Default)]
-pub(crate) struct TaskWork {
-    pub(crate) timer: Arc<Timer>,
-    /// Everything that blocks, except waits for log space.
-    pub(crate) blocking: Arc<Offload>,
-    /// Waits for log space, which end when transactions end: `blocking` may have to end them
-    /// (OFFLOAD-2).
-    pub(crate) log_space: Arc<Offload>,
-    /// The threads that run; they are started for the first transaction of a task.
-    threads: Mutex<Threads>,
-    /// True once `threads` was decided, so that later transactions need not latch it.
-    is_started: AtomicBool,
-}
-
-#[derive(Default)]
-enum Threads {
-    #[default]
-    NotStarted,
-    Running(Vec<JoinHandle<()>>),
-    /// Tasks do without: the engine has no background threads, or has closed.
-    Never,
-}
-
-impl TaskWork {
-    /// Starts the threads, unless they run or are not wanted.
-    ///
-    /// # Errors
-    /// `Io` if a thread cannot be started.
-    fn start(&self, is_wanted: bool) -> Result<()> {
-        // Acquire pairs with the Release below: jobs find the queues started.
-        if self.is_started.load(Ordering::Acquire) { Ok(()) } else { self.start_now(is_wanted) }
-    }
-
-    #[cold]
-    fn start_now(&self, is_wanted: bool) -> Result<()> {
-        let mut threads = self.threads.lock();
-        if !matches!(*threads, Threads::NotStarted) {
-            return Ok(());
-        }
-        if !is_wanted {
-            *threads = Threads::Never;
-            self.is_started.store(true, Ordering::Release);
-            return Ok(());
-        }
-        let (timer, blocking, log_space) =
-            (self.timer.clone(), self.blocking.clone(), self.log_space.clone());
-        let runs: [(&str, BlockingJob); 3] = [
-            ("clearway-timer", Box::new(move || timer.run())),
-            ("clearway-tasks", Box::new(move || blocking.work())),
-            ("clearway-log-space", Box::new(move || log_space.work())),
-        ];
-        self.timer.start();
-        self.blocking.start();
-        self.log_space.start();
-        let mut running = Vec::new();
-        for (name, run) in runs {
-            match thread::Builder::new().name(name.into()).spawn(run) {
-                Ok(thread) => running.push(thread),
-                Err(source) => {
-                    self.end(running);
-                    return Err(Error::io("start a thread for", name, source));
-                }
-            }
-        }
-        *threads = Threads::Running(running);
-        self.is_started.store(true, Ordering::Release);
-        Ok(())
-    }
-
-    /// Waits for the rollbacks that were handed over (TASK-5).
-    pub(crate) fn wait_idle(&self) {
-        self.blocking.wait_idle();
-    }
-
-    /// Ends the threads once their jobs are done.
-    pub(crate) fn stop(&self) {
-        let threads = std::mem::replace(&mut *self.threads.lock(), Threads::Never);
-        if let Threads::Running(threads) = threads {
-            self.end(threads);
-        }
-    }
-
-    fn end(&self, threads: Vec<JoinHandle<()>>) {
-        self.timer.stop();
-        self.blocking.stop();
-        self.log_space.stop();
-        for thread in threads {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Log space that was reserved for a transaction of a task; given back if it is dropped.
-pub(crate) struct ReservedSpace {
-    core: Arc<Core>,
-    bytes: u64,
-}
-
-impl ReservedSpace {
-    /// Reserves for the transaction of this number. May wait.
-    pub(crate) fn reserve(core: Arc<Core>, number: u32, bytes: u64) -> Result<ReservedSpace> {
-        core.reserve_log_space(number, bytes)?;
-        Ok(ReservedSpace { core, bytes })
-    }
-
-    /// Returns the number of bytes, which the caller gives back from now on.
-    pub(crate) fn take(mut self) -> u64 {
-        std::mem::take(&mut self.bytes)
-    }
-}
-
-impl Drop for ReservedSpace {
-    fn drop(&mut self) {
-        if self.bytes > 0 {
-            self.core.log.release_space(self.bytes);
-        }
-    }
-}
-
-/// The state of a transaction that is on its way back from a job (TASK-4).
-pub(crate) struct Away {
-    state: Option<Box<TransactionState>>,
-}
-
-impl Drop for Away {
-    fn drop(&mut self) {
-        if let Some(state) = self.state.take() {
-            // A failed rollback has stopped the engine; later calls return that error.
-            let _ = finish::rollback(state);
-        }
-    }
-}
-
-/// The place that a transaction's state comes back from.
-pub(crate) struct ComingBack {
-    reply: Reply<(Away, Result<()>)>,
-    /// The wait limit that was set meanwhile.
-    pub(crate) limit: Option<WaitLimit>,
-}
-
-/// The rollback of a deadlock's victim, and the error to report afterwards (TASK-6).
-pub(crate) struct VictimsRollback {
-    pub(crate) deadlock: Error,
-    rolled_back: Reply<Result<Lsn>>,
-}
 
 impl Transaction {
     /// Runs an operation of a task; a deadlock's victim is rolled back before this returns. Most
@@ -327,7 +171,7 @@ impl Transaction {
     async fn die_as_task<T>(&mut self, result: Result<T>) -> Result<T> {
         let (Some(mut state), Err(deadlock)) = (self.state.take(), &result) else { return result };
         self.aside().retry = Some(state.retry_context());
-        if is_undone_at_once(&state) {
+        if away::is_undone_at_once(&state) {
             finish::rollback(state)?;
             return result;
         }
@@ -399,6 +243,19 @@ impl Transaction {
         self.run_as_task(table, mode, move |tree| tree.delete_operation(key))
     }
 
+    /// As [`cursor`](Self::cursor), for a task.
+    pub async fn cursor_as_task(
+        &mut self,
+        table: &Table,
+        lower: Bound<Vec<u8>>,
+        upper: Bound<Vec<u8>>,
+        direction: Direction,
+        intent: ReadIntent,
+    ) -> Result<TableCursor> {
+        self.enter_as_task(table, intent_mode(intent)).await?;
+        Ok(self.cursor_at(table, lower, upper, direction, intent))
+    }
+
     /// As [`lock_table`](Self::lock_table), for a task.
     pub async fn lock_table_as_task(&mut self, table: &Table, mode: AbsoluteMode) -> Result<()> {
         self.enter_as_task(table, mode.into()).await
@@ -438,7 +295,7 @@ impl Transaction {
         let keep = self.forget_savepoints_after(savepoint)?;
         self.work_on_state(move |state| {
             let result = state.undo_to(keep);
-            result.map_err(|error| state.core.fail(error))
+            result.map_err(|error| state.core.health.fail(error))
         })
         .await
     }
@@ -503,27 +360,11 @@ impl Transaction {
             None => Err(self.ended()),
         }
     }
-
-    /// Hands over the rollback of a transaction that a task has dropped (TASK-5).
-    pub(crate) fn leave_to_engine(state: Box<TransactionState>) {
-        if is_undone_at_once(&state) {
-            let _ = finish::rollback(state);
-            return;
-        }
-        let blocking = state.core.task_work.blocking.clone();
-        state.entry().hand_over();
-        blocking.run(move || drop(Away { state: Some(state) }));
-    }
-}
-
-/// Returns true if there is nothing to undo: a rollback only releases locks.
-fn is_undone_at_once(state: &TransactionState) -> bool {
-    !state.wrote && !state.has_unlinked()
 }
 
 /// Rolls back, without blocking the task.
 async fn roll_back(state: Box<TransactionState>) -> Result<Lsn> {
-    if is_undone_at_once(&state) {
+    if away::is_undone_at_once(&state) {
         return finish::rollback(state);
     }
     let blocking = state.core.task_work.blocking.clone();
@@ -570,13 +411,5 @@ impl crate::Engine {
             false => std::task::Poll::Pending,
         })
         .await;
-    }
-}
-
-/// The lock on the table that goes with a read of its rows.
-pub(crate) fn intent_mode(intent: ReadIntent) -> IntentMode {
-    match intent {
-        ReadIntent::Read => IntentMode::IS,
-        ReadIntent::Update => IntentMode::IX,
     }
 }

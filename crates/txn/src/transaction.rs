@@ -8,10 +8,10 @@ use clearway_sync::Process;
 use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
 
 use crate::{
+    away::{self, ComingBack, VictimsRollback},
     finish::{self, Committed},
     suspended::Closure,
     table::Table,
-    task::{ComingBack, VictimsRollback, intent_mode},
     transaction_state::{RetryContext, TransactionState},
     transaction_table::TRANSACTIONS_MAX,
 };
@@ -197,7 +197,7 @@ impl Transaction {
     #[cold]
     pub fn check_open(&self) -> Result<()> {
         match (&self.state, self.retry()) {
-            (Some(state), _) => state.core.check_open(),
+            (Some(state), _) => state.core.health.check_open(),
             (None, Some(context)) => context.stopped.clone().map_or(Ok(()), Err),
             (None, None) => Ok(()),
         }
@@ -353,20 +353,7 @@ impl Transaction {
         Ok(self.cursor_at(table, lower, upper, direction, intent))
     }
 
-    /// As [`cursor`](Self::cursor), for a task.
-    pub async fn cursor_as_task(
-        &mut self,
-        table: &Table,
-        lower: Bound<Vec<u8>>,
-        upper: Bound<Vec<u8>>,
-        direction: Direction,
-        intent: ReadIntent,
-    ) -> Result<TableCursor> {
-        self.enter_as_task(table, intent_mode(intent)).await?;
-        Ok(self.cursor_at(table, lower, upper, direction, intent))
-    }
-
-    fn cursor_at(
+    pub(crate) fn cursor_at(
         &self,
         table: &Table,
         lower: Bound<Vec<u8>>,
@@ -409,7 +396,7 @@ impl Transaction {
         let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
         let result = state.undo_to(keep);
         // The undo failed, so stop the engine. Recovery undoes the changes at the next opening.
-        result.map_err(|error| state.core.fail(error))
+        result.map_err(|error| state.core.health.fail(error))
     }
 
     /// Forgets the savepoints that were set after `savepoint`. Returns the number of changes that
@@ -421,7 +408,7 @@ impl Transaction {
         let (Ok(at), true) = (at, is_own) else {
             return Err(Error::UnknownSavepoint);
         };
-        state.core.check_open()?;
+        state.core.health.check_open()?;
         let keep = state.savepoints[at].1;
         state.savepoints.truncate(at + 1);
         Ok(keep)
@@ -489,7 +476,7 @@ impl Transaction {
             return;
         }
         if self.is_of_task {
-            return Transaction::leave_to_engine(state);
+            return away::leave_to_engine(state);
         }
         // A failed rollback has stopped the engine; later calls return that error.
         let _ = finish::rollback(state);
@@ -563,6 +550,14 @@ impl TableCursor {
 impl std::fmt::Debug for TableCursor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TableCursor").field("table", &self.table).finish_non_exhaustive()
+    }
+}
+
+/// The lock on the table that goes with a read of its rows.
+pub(crate) fn intent_mode(intent: ReadIntent) -> IntentMode {
+    match intent {
+        ReadIntent::Read => IntentMode::IS,
+        ReadIntent::Update => IntentMode::IX,
     }
 }
 

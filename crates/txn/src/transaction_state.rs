@@ -36,6 +36,7 @@ mod capabilities;
 mod deallocation;
 mod escalation;
 mod retry;
+mod states;
 mod table_use;
 mod tasks;
 mod waiting;
@@ -53,6 +54,7 @@ use clearway_tree::{LeafHint, Tree};
 
 use deallocation::Deallocation;
 pub use retry::RetryContext;
+pub(crate) use states::Transactions;
 use table_use::TableUse;
 pub(crate) use tasks::FirstStep;
 
@@ -65,9 +67,9 @@ use crate::{
     record,
     space_reservation::SpaceReservation,
     table::Table,
-    transaction_table::{ALL_TRANSACTIONS_MAX, TRANSACTIONS_MAX, TransactionEntry, txn_id},
+    transaction_table::{TransactionEntry, txn_id},
     undo::UndoList,
-    upkeep::Report,
+    upkeep_queue::Report,
 };
 
 /// The number of tables whose leaf hints a state keeps from one transaction to the next.
@@ -82,13 +84,13 @@ struct LackingIntent {
     mode: IntentMode,
 }
 
-/// A reference to the core with a reference count of its own.
-struct Anchor(Arc<Core>);
+/// A reference to the service that keeps the state, with a reference count of its own.
+struct Anchor(Arc<Transactions>);
 
 /// See the module.
 pub(crate) struct TransactionState {
     pub(crate) core: Arc<Core>,
-    /// Keeps the core alive while this state moves to the free list. Each state has its own
+    /// Keeps the free lists alive while this state moves to one. Each state has its own
     /// `Anchor`, so that no other thread writes the cache line of its reference count (TXN-4).
     anchor: Arc<Anchor>,
     sequence: u32,
@@ -142,77 +144,14 @@ pub(crate) struct TransactionState {
 }
 
 impl TransactionState {
-    /// Begins a transaction: returns a state that an earlier one has used, or a new one if none is
-    /// free.
-    ///
-    /// # Errors
-    /// [`Error::Closed`], [`Error::TooManyTransactions`].
-    #[inline]
-    pub(crate) fn begin(core: &Arc<Core>) -> Result<Box<TransactionState>> {
-        TransactionState::begin_among(core, ALL_TRANSACTIONS_MAX, Kind::NONE)
-    }
-
-    /// As [`begin`](TransactionState::begin), for a user: some participant records are reserved
-    /// for the engine's own work.
-    ///
-    /// # Errors
-    /// Those of `begin`.
-    #[inline]
-    pub(crate) fn begin_for_user(core: &Arc<Core>, kind: Kind) -> Result<Box<TransactionState>> {
-        TransactionState::begin_among(core, TRANSACTIONS_MAX, kind)
-    }
-
-    #[inline]
-    fn begin_among(core: &Arc<Core>, most: u32, kind: Kind) -> Result<Box<TransactionState>> {
-        let begin = |state: &mut TransactionState| {
-            state.sequence = state.sequence.wrapping_add(1);
-            state.start(txn_id(core.epoch, state.sequence, state.number()));
-        };
-        match core.transactions.reuse(begin) {
-            Some(mut state) => {
-                if state.kind != kind {
-                    state.identify(kind);
-                }
-                Ok(state)
-            }
-            None => TransactionState::new(core, most, kind, |number| txn_id(core.epoch, 0, number)),
-        }
-    }
-
-    /// Returns a state that continues `loser`, whose newest change not undone is at `head`.
-    ///
-    /// # Errors
-    /// Those of [`begin`](TransactionState::begin).
-    pub(crate) fn resume(
-        core: &Arc<Core>,
-        loser: TxnId,
-        first: Lsn,
-        head: Lsn,
-    ) -> Result<Box<TransactionState>> {
-        let mut state = TransactionState::new(core, ALL_TRANSACTIONS_MAX, Kind::NONE, |_| loser)?;
-        state.wrote = true;
-        state.recovering = true;
-        state.entry().register(first);
-        state.entry().set_undo_next(head);
-        Ok(state)
-    }
-
-    #[cold]
-    fn new(
-        core: &Arc<Core>,
-        most: u32,
-        kind: Kind,
-        id: impl FnOnce(u32) -> TxnId,
-    ) -> Result<Box<TransactionState>> {
-        let owner = core.locks.try_owner(most);
-        let owner = owner.ok_or(Error::TooManyTransactions { max: TRANSACTIONS_MAX })?;
-        let id = id(owner.number());
-        core.transactions.begin_first(owner.number(), id)?;
-        let mut state = Box::new(TransactionState {
+    /// A state for transaction `id`, which the caller has entered into the transaction table.
+    fn new(transactions: &Arc<Transactions>, owner: LockOwner, id: TxnId) -> TransactionState {
+        let core = &transactions.core;
+        TransactionState {
             sequence: 0,
             opening: core.opening,
             id,
-            kind,
+            kind: Kind::NONE,
             owner,
             range_modes: core.range_modes,
             undo: UndoList::default(),
@@ -236,18 +175,22 @@ impl TransactionState {
             met_held_ghost: Cell::new(false),
             body: Vec::new(),
             core: core.clone(),
-            anchor: Arc::new(Anchor(core.clone())),
-        });
-        state.owner.set_txn(id);
-        state.identify(kind);
-        Ok(state)
+            anchor: Arc::new(Anchor(transactions.clone())),
+        }
     }
 
+    /// Begins the next transaction in this state.
     #[inline]
-    fn start(&mut self, id: TxnId) {
-        self.id = id;
-        self.owner.set_txn(id);
-        self.entry().start(id);
+    fn begin_next(&mut self) {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.id = txn_id(self.core.epoch, self.sequence, self.number());
+        self.owner.set_txn(self.id);
+        self.entry().start(self.id);
+    }
+
+    /// Returns the service that keeps this state when its transaction has ended.
+    pub(crate) fn transactions(&self) -> Arc<Transactions> {
+        self.anchor.0.clone()
     }
 
     /// Sets the type of the transactions that use this state, until the next call. Consecutive
@@ -293,10 +236,10 @@ impl TransactionState {
         self.database = None;
         self.cover = RangeMode::NN;
         let anchor = self.anchor.clone();
-        let refused = anchor.0.transactions.give_back(self);
+        let refused = anchor.0.give_back(self);
         if let Some(refused) = refused {
             // The engine was closed while this transaction ran.
-            refused.core.leave_directory();
+            refused.core.directory.leave();
         }
     }
 
@@ -304,7 +247,7 @@ impl TransactionState {
     /// been dropped. Returns the table's index in `tables`.
     #[inline]
     pub(crate) fn enter(&mut self, table: &Table, mode: IntentMode) -> Result<usize> {
-        if self.core.is_closed() {
+        if self.core.health.is_closed() {
             return Err(Error::Closed);
         }
         match self.entered(table, mode) {
@@ -349,7 +292,7 @@ impl TransactionState {
         at: Option<usize>,
         denied: impl Fn(&mut TransactionState, LackingIntent) -> std::result::Result<(), E>,
     ) -> std::result::Result<usize, E> {
-        self.core.check_open()?;
+        self.core.health.check_open()?;
         let unknown = || Err(Error::UnknownTable { name: table.name().into() }.into());
         if !table.belongs_to(self.opening) {
             return unknown();
@@ -406,7 +349,7 @@ impl TransactionState {
 
     /// Locks the whole database (TXN-6).
     pub(crate) fn lock_database(&mut self, mode: IntentMode) -> Result<()> {
-        self.core.check_open()?;
+        self.core.health.check_open()?;
         self.enter_database_with(mode, TransactionState::wait_for_whole)?;
         self.cover_tables();
         Ok(())
@@ -570,7 +513,7 @@ impl TransactionState {
 
     /// Reserves log space for the END record of a loser.
     pub(crate) fn reserve_end(&mut self) -> Result<()> {
-        self.reservation.reserve(&self.core, self.number(), 0)
+        self.reservation.reserve(&self.core.log_space, self.number(), 0)
     }
 
     /// Logs the END record of a transaction for which recovery has no work left.

@@ -2,11 +2,11 @@
 //! touch.
 //!
 //! All that other threads may see of a transaction lies in its *participant record*, which has the
-//! number of its lock owner and stays at its place for the life of the engine
-//! ([`Participants`]). This layer's part of it is a [`TransactionRecord`]: the
-//! [`TransactionEntry`], which the checkpointer and the statistics read, and the waits that the
-//! transaction has published. The rest, its lock owner, undo list and log space reservation, is a
-//! boxed [`TransactionState`] that moves between a free list and the running
+//! number of its lock owner and stays at its place for the life of the engine ([`Participants`]).
+//! This layer's part of it is a [`TransactionRecord`]: the [`TransactionEntry`], which the
+//! checkpointer and the statistics read, and the waits that the transaction has published. The
+//! rest, its lock owner, undo list and log space reservation, is a boxed
+//! [`TransactionState`](crate::transaction_state) that moves between a free list and the running
 //! [`Transaction`](crate::Transaction), so that the next transaction reuses its memory.
 //!
 //! Invariants:
@@ -25,9 +25,6 @@
 //! - TXN-TABLE-6. If a transaction has unfinished work when the engine stops or closes, its `word`
 //!   keeps naming that work, for recovery: the record is *left*, neither finished nor used again,
 //!   and does not count as active.
-//! - TXN-TABLE-7. Once `close` has returned no transaction starts, and `active` counts every one
-//!   that has started: `id` is set under the latch of a free list, and `closed` is read under the
-//!   same latch.
 //!
 //! Life of `word`:
 //!
@@ -41,26 +38,21 @@
 //!
 //! Ordering: TXN-TABLE-3 rests on the log's reservation, one modification order in which an earlier
 //! insert happens before a later one; the busy store precedes the insert in program order.
-//!
-//! Free lists are partitioned by thread; a list's latch is held for one push or pop. An empty
-//! list steals from the others before the transaction table grows, so programs that begin and end
-//! transactions on different threads do not pile records up.
 
 use std::{collections::HashMap, sync::Arc};
 
-use clearway_base::{Epoch, Error, Lsn, Result, TxnId};
+use clearway_base::{Epoch, Lsn, TxnId};
 use clearway_lock::{PARTICIPANTS_MAX, Participant, Participants};
 use clearway_sync::{
-    Backoff, CachePadded, Counter, SpinLatch,
+    Backoff, Counter,
     atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering},
-    invariant, thread_number,
+    invariant,
 };
 
 use crate::{
     contention::{Published, PublishedWaits},
     kinds::Kind,
     record::{ActiveEntry, RecoveryWork},
-    transaction_state::TransactionState,
 };
 
 /// Bits of a transaction id that name its participant record.
@@ -74,8 +66,6 @@ pub(crate) const TRANSACTIONS_MAX: u32 = 65_000;
 /// Upper bound on all of them.
 pub(crate) const ALL_TRANSACTIONS_MAX: u32 = PARTICIPANTS_MAX;
 const _: () = assert!(PARTICIPANTS_MAX < 1 << NUMBER_BITS);
-/// Free lists: enough that threads rarely share one.
-const PARTITIONS: usize = 16;
 
 const BUSY: u64 = 1;
 const FREES: u64 = 2;
@@ -259,52 +249,16 @@ impl Participant for TransactionRecord {
     }
 }
 
-/// All transactions of an engine.
+/// The running transactions of an engine, as other threads see them. A clone is the same table.
+#[derive(Clone)]
 pub(crate) struct TransactionTable {
     participants: Arc<Participants<TransactionRecord>>,
-    #[allow(clippy::vec_box)] // States move as pointers, from transaction to list and back.
-    free: [CachePadded<SpinLatch<Vec<Box<TransactionState>>>>; PARTITIONS],
-    /// Set when the engine closes: states are dropped and not kept.
-    closed: AtomicBool,
 }
 
 impl TransactionTable {
     /// Creates the table for the transactions whose lock owners have these records.
     pub(crate) fn new(participants: Arc<Participants<TransactionRecord>>) -> TransactionTable {
-        TransactionTable { participants, free: Default::default(), closed: AtomicBool::new(false) }
-    }
-
-    /// Begins a transaction in a state that an earlier transaction has used, this thread's last one
-    /// if possible (TXN-TABLE-7). Returns `None` if there is none, as after `close`.
-    #[inline]
-    pub(crate) fn reuse(
-        &self,
-        begin: impl Fn(&mut TransactionState),
-    ) -> Option<Box<TransactionState>> {
-        let pop = |list: &mut Vec<Box<TransactionState>>| {
-            let mut state = list.pop()?;
-            begin(&mut state);
-            Some(state)
-        };
-        let home = partition();
-        if let Some(state) = pop(&mut self.free[home].lock()) {
-            return Some(state);
-        }
-        (1..PARTITIONS)
-            .find_map(|step| pop(&mut *self.free[(home + step) % PARTITIONS].try_lock()?))
-    }
-
-    /// Begins transaction `id` with a record that no transaction has used yet.
-    ///
-    /// # Errors
-    /// [`Error::Closed`].
-    pub(crate) fn begin_first(&self, number: u32, id: TxnId) -> Result<()> {
-        let _latched = self.free[partition()].lock(); // TXN-TABLE-7
-        if self.closed.load(Ordering::Acquire) {
-            return Err(Error::Closed);
-        }
-        self.entry(number).start(id);
-        Ok(())
+        TransactionTable { participants }
     }
 
     /// Returns the number of transaction `id`, which began in this table, if it still runs and its
@@ -324,29 +278,6 @@ impl TransactionTable {
         // Relaxed: for diagnosis only.
         let id = entry.id.load(Ordering::Relaxed);
         (id != 0).then(|| (TxnId(id), entry.kind()))
-    }
-
-    /// Keeps a state for the next transaction, or returns it if the engine was closed.
-    #[inline]
-    pub(crate) fn give_back(&self, state: Box<TransactionState>) -> Option<Box<TransactionState>> {
-        let mut list = self.free[partition()].lock();
-        // Read under the latch: `close` sets the flag first and then empties every list under
-        // its latch, so a state is either refused here or dropped there.
-        if self.closed.load(Ordering::Acquire) {
-            return Some(state);
-        }
-        list.push(state);
-        None
-    }
-
-    /// Drops the free states, now and from now on; no transaction starts any more (TXN-TABLE-7).
-    /// States hold the engine's core alive.
-    pub(crate) fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-        for list in &self.free {
-            let states = std::mem::take(&mut *list.lock());
-            drop(states);
-        }
     }
 
     /// Returns the entry of a participant record.
@@ -427,12 +358,6 @@ pub(crate) fn txn_id(epoch: Epoch, sequence: u32, number: u32) -> TxnId {
     TxnId(epoch | u64::from(sequence) << NUMBER_BITS | u64::from(number))
 }
 
-/// The free list of this thread.
-#[inline]
-fn partition() -> usize {
-    thread_number() % PARTITIONS
-}
-
 #[cfg(test)]
 mod tests {
     use clearway_lock::{LockOptions, LockOwner, LockTable};
@@ -485,14 +410,12 @@ mod tests {
 
     #[test]
     fn left_transactions_are_listed_and_not_active() {
-        let (table, _owners) = table(2);
-        table.begin_first(0, TxnId(1)).unwrap();
+        let (table, _owners) = table(1);
+        table.entry(0).start(TxnId(1));
         table.entry(0).set_undo_next(Lsn(600));
-        table.close();
         assert_eq!(table.active(), 1);
         table.entry(0).leave_to_recovery();
         assert_eq!((table.active(), table.snapshot().len()), (0, 1));
-        assert!(matches!(table.begin_first(1, TxnId(2)), Err(Error::Closed)));
     }
 
     #[test]
@@ -500,8 +423,8 @@ mod tests {
         let (table, owners) = table(8);
         let number = owners[7].number();
         let (first, next) = (txn_id(Epoch(1), 0, number), txn_id(Epoch(1), 1, number));
-        table.begin_first(number, first).unwrap();
         let entry = table.entry(number);
+        entry.start(first);
         entry.set_kind(Kind::of_bits(3));
         assert_eq!(table.number_of(first), Some(number));
         assert_eq!(table.transaction_of(number), Some((first, Kind::of_bits(3))));

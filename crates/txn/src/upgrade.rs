@@ -28,9 +28,9 @@ use clearway_base::{Error, Lsn, Result};
 use clearway_disk::Disk;
 
 use crate::{
-    closing::{self, Opening},
+    closing,
     core::Core,
-    engine,
+    opening::{self, Opening},
     options::EngineOptions,
     report::RecoveryReport,
     superblock::{FORMAT_VERSION, Identity, Superblock},
@@ -42,12 +42,12 @@ pub(crate) fn upgrade(
     options: EngineOptions,
     block: Superblock,
 ) -> Result<(Opening, RecoveryReport)> {
-    let (opening, old) = engine::recover(disk.clone(), options.clone(), block)?;
-    let (core, background) = opening.ready();
-    closing::close(&core, background)?;
-    let block = convert(&core)?;
-    drop(core);
-    let (opening, new) = engine::recover(disk, options, block)?;
+    let (opening, old) = opening::recover(disk.clone(), options.clone(), block)?;
+    let (transactions, background) = opening.ready();
+    closing::close(&transactions, background)?;
+    let block = convert(&transactions.core)?;
+    drop(transactions);
+    let (opening, new) = opening::recover(disk, options, block)?;
     let RecoveryReport { epoch, drops_unfinished, .. } = new;
     Ok((opening, RecoveryReport { epoch, drops_unfinished, ..old }))
 }

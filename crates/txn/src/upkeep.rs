@@ -1,9 +1,8 @@
 //! Upkeep: ghosts are reclaimed, sparse leaves merged, foster children adopted, in the background.
 //!
 //! A delete, or the undo of an insert, leaves a ghost, which can be removed once no transaction
-//! holds or awaits a lock on it.
-//! The tree reports the leaf to its transaction, and the transaction to the [queue](UpkeepQueue)
-//! when it ends. A leaf is reported by
+//! holds or awaits a lock on it. The tree reports the leaf to its transaction, and the transaction
+//! to the [queue](crate::upkeep_queue) when it ends. A leaf is reported by
 //!
 //! - the delete, or the undo of an insert, that leaves its first ghost; at recovery, by the undo of
 //!   a loser;
@@ -38,8 +37,6 @@
 //! once more. After that it is left alone until it is reported again; the next write whose descent
 //! meets the foster child adopts it, or reports it.
 
-mod queue;
-
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -47,13 +44,15 @@ use std::{
 
 use clearway_base::{Error, Result, TreeId};
 use clearway_lock::{IntentMode, WaitLimit};
-use clearway_sync::atomic::Ordering;
 use clearway_tree::{LeafSurvey, Tree};
 
-use crate::{core::Core, finish, superblock::Superblock, transaction_state::TransactionState};
-use queue::{Stretch, UpkeepWork};
-
-pub(crate) use queue::{LeafKey, Report, UpkeepQueue};
+use crate::{
+    core::Core,
+    finish,
+    superblock::Superblock,
+    transaction_state::{TransactionState, Transactions},
+    upkeep_queue::{LeafKey, Stretch, UpkeepWork},
+};
 
 /// The number of visits after which a leaf without ghosts is left alone, although it could not be
 /// merged or a foster child could not be adopted.
@@ -66,25 +65,27 @@ const STRETCH_LEAVES: usize = 32;
 const CLOSING_BUDGET: Duration = Duration::from_millis(100);
 
 /// The background thread.
-pub(crate) fn run(core: &Arc<Core>) {
+pub(crate) fn run(transactions: &Arc<Transactions>) {
+    let core = &transactions.core;
     while let Some(work) = core.upkeep.next() {
         // What fails stays pending (UPKEEP-2); a failed disk stops the engine in other ways.
         let _ = match work {
-            UpkeepWork::Visit(leaf, visits) => visit(core, leaf, visits),
-            UpkeepWork::Walk(tree, from) => walk(core, tree, from).map(drop),
+            UpkeepWork::Visit(leaf, visits) => visit(transactions, leaf, visits),
+            UpkeepWork::Walk(tree, from) => walk(transactions, tree, from).map(drop),
         };
     }
 }
 
 /// Does what is pending, due or not, each leaf and each table once.
-pub(crate) fn visit_all(core: &Arc<Core>) -> Result<()> {
+pub(crate) fn visit_all(transactions: &Arc<Transactions>) -> Result<()> {
+    let core = &transactions.core;
     let mut result = Ok(());
     for (leaf, visits) in core.upkeep.take_leaves() {
-        result = result.and(visit(core, leaf, visits));
+        result = result.and(visit(transactions, leaf, visits));
     }
     let mut done = None;
     while let Some((tree, from)) = core.upkeep.take_walk(done) {
-        match walk(core, tree, from) {
+        match walk(transactions, tree, from) {
             Ok(false) => {}
             walked => {
                 done = Some(tree);
@@ -96,12 +97,13 @@ pub(crate) fn visit_all(core: &Arc<Core>) -> Result<()> {
 }
 
 /// Visits the leaves that wait, before the engine closes, for at most [`CLOSING_BUDGET`].
-pub(crate) fn finish_soon(core: &Arc<Core>) {
+pub(crate) fn finish_soon(transactions: &Arc<Transactions>) {
+    let core = &transactions.core;
     let until = Instant::now() + CLOSING_BUDGET;
     for _ in 0..VISITS {
         for (leaf, visits) in core.upkeep.take_leaves() {
             if Instant::now() < until {
-                let _ = visit(core, leaf, visits);
+                let _ = visit(transactions, leaf, visits);
             } else {
                 core.upkeep.visited(leaf, visits, true);
             }
@@ -119,17 +121,6 @@ pub(crate) fn needs_full_upkeep(block: &Superblock) -> bool {
 pub(crate) fn mark_all(core: &Core) {
     core.upkeep.mark(TreeId::CATALOGUE);
     core.tables.all().iter().for_each(|table| core.upkeep.mark(table.id()));
-}
-
-impl Core {
-    /// Whether the engine closes and leaves no upkeep behind (UPKEEP-3).
-    pub(crate) fn upkeep_is_done(&self) -> bool {
-        // Acquire pairs with the store in `refuse_work`. The transactions are counted before the
-        // queue: each reports its leaves before it counts as ended (FINISH-7).
-        self.closed.load(Ordering::Acquire)
-            && self.transactions.active() == 0
-            && self.upkeep.pending() == (0, 0)
-    }
 }
 
 /// Returns the low fences of the leaves that break UPKEEP-1. No transaction and no visit may run.
@@ -155,16 +146,17 @@ pub(crate) fn unreported(core: &Core) -> Result<Vec<LeafKey>> {
 }
 
 /// Visits one leaf that had this number of visits.
-fn visit(core: &Arc<Core>, leaf: Arc<LeafKey>, visits: u32) -> Result<()> {
+fn visit(transactions: &Arc<Transactions>, leaf: Arc<LeafKey>, visits: u32) -> Result<()> {
     let (tree, key) = &*leaf;
     let visits = visits + 1;
-    let result = in_table(core, *tree, |state, tree| maintain(state, tree, key, &mut Vec::new()));
+    let result =
+        in_table(transactions, *tree, |state, tree| maintain(state, tree, key, &mut Vec::new()));
     let repeat = match &result {
         Ok(Some(left)) => left.is_unfinished(visits),
         Ok(None) => false,
         Err(_) => true,
     };
-    core.upkeep.visited(leaf, visits, repeat);
+    transactions.core.upkeep.visited(leaf, visits, repeat);
     match result {
         Err(Error::WouldBlock { .. }) => Ok(()),
         result => result.map(drop),
@@ -199,9 +191,10 @@ fn maintain(
 }
 
 /// One stretch of the walk over a table's leaves; whether the walk is over, or has to wait.
-fn walk(core: &Arc<Core>, tree: TreeId, from: Vec<u8>) -> Result<bool> {
+fn walk(transactions: &Arc<Transactions>, tree: TreeId, from: Vec<u8>) -> Result<bool> {
+    let core = &transactions.core;
     let mut position = from;
-    let result = in_table(core, tree, |state, tree| {
+    let result = in_table(transactions, tree, |state, tree| {
         for _ in 0..STRETCH_LEAVES {
             if core.upkeep.is_stopping() {
                 return Err(Error::Closed);
@@ -243,13 +236,14 @@ fn walk_leaf(state: &mut TransactionState, tree: &Tree, position: &mut Vec<u8>) 
 /// Runs a part of upkeep with a participant record of its own, as system transactions that belong
 /// to no user's transaction. `None` if the table is dropped.
 fn in_table<R>(
-    core: &Arc<Core>,
+    transactions: &Arc<Transactions>,
     tree: TreeId,
     work: impl FnOnce(&mut TransactionState, &Tree) -> Result<R>,
 ) -> Result<Option<R>> {
-    core.check_open()?;
+    let core = &transactions.core;
+    core.health.check_open()?;
     let Some(table) = core.tables.by_id(tree) else { return Ok(None) };
-    let mut state = TransactionState::begin(core)?;
+    let mut state = transactions.begin()?;
     state.limit = WaitLimit::NoWait;
     let result = state.operate(&table, IntentMode::IX, |state, _| work(state, table.tree()));
     // What it reports itself is visited after the shorter delay: no further ghosts need be awaited.

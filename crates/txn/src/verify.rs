@@ -23,37 +23,38 @@ use crate::{
     finish,
     report::{TableReport, VerifyReport},
     table::Table,
-    transaction_state::TransactionState,
+    transaction_state::Transactions,
 };
 
 /// The maximum number of walks.
 const LOOKS_MAX: u32 = 4;
 
 /// Checks every tree, and what they have in common.
-pub(crate) fn all(core: &Arc<Core>) -> Result<VerifyReport> {
-    let (mut tables, mut unreachable) = look(core)?;
+pub(crate) fn all(transactions: &Arc<Transactions>) -> Result<VerifyReport> {
+    let (mut tables, mut unreachable) = look(transactions)?;
     for _ in 1..LOOKS_MAX {
         if unreachable.is_empty() {
             break;
         }
         let suspects = unreachable;
-        (tables, unreachable) = look(core)?;
+        (tables, unreachable) = look(transactions)?;
         unreachable.retain(|page| suspects.binary_search(page).is_ok());
         if unreachable.len() == suspects.len() {
             break;
         }
     }
     let unreachable_pages = unreachable.len() as u64;
-    Ok(VerifyReport { pages: core.pool.page_count(), unreachable_pages, tables })
+    Ok(VerifyReport { pages: transactions.core.pool.page_count(), unreachable_pages, tables })
 }
 
 /// Walks all trees once. Also returns the pages that seem unreachable, in ascending order.
-fn look(core: &Arc<Core>) -> Result<(Vec<TableReport>, Vec<PageId>)> {
+fn look(transactions: &Arc<Transactions>) -> Result<(Vec<TableReport>, Vec<PageId>)> {
+    let core = &transactions.core;
     let mut unreachable = allocated(core)?;
     let mut tables = vec![core.tables.catalogue()];
     tables.extend(core.tables.all());
     check_ids(&tables)?;
-    let reports = walk(core, &tables)?;
+    let reports = walk(transactions, &tables)?;
     let after = allocated(core)?;
     let mut reached: Vec<PageId> =
         reports.iter().flat_map(|table| table.report.pages.iter().copied()).collect();
@@ -87,11 +88,11 @@ fn allocated(core: &Core) -> Result<Vec<PageId>> {
     Ok(pages)
 }
 
-fn walk(core: &Arc<Core>, tables: &[Table]) -> Result<Vec<TableReport>> {
+fn walk(transactions: &Arc<Transactions>, tables: &[Table]) -> Result<Vec<TableReport>> {
     let mut reports = Vec::new();
     for table in tables {
         // The intent lock keeps the table from being dropped under the walk.
-        let mut state = TransactionState::begin(core)?;
+        let mut state = transactions.begin()?;
         let result = state.enter(table, IntentMode::IS).and_then(|_| table.tree().verify());
         finish::leave(state);
         match result {

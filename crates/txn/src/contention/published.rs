@@ -11,20 +11,20 @@ use super::{Wanted, WantedMode};
 
 /// A wait that a transaction has begun, and maybe ended (CONTENTION-2).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PublishedWait {
-    pub(super) wanted: Wanted,
-    pub(super) mode: WantedMode,
-    pub(super) since: Instant,
+pub(crate) struct PublishedWait {
+    pub(crate) wanted: Wanted,
+    pub(crate) mode: WantedMode,
+    pub(crate) since: Instant,
     /// The beginning of the transaction's first wait.
-    pub(super) first: Instant,
+    pub(crate) first: Instant,
 }
 
 /// The facts that a transaction has published.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Published {
-    pub(super) wait: Option<PublishedWait>,
+    pub(crate) wait: Option<PublishedWait>,
     /// CONTENTION-5.
-    pub(super) absolute: Vec<(TreeId, IntentMode)>,
+    pub(crate) absolute: Vec<(TreeId, IntentMode)>,
 }
 
 /// The part of a participant record that holds these facts. Written by its transaction, read by
@@ -57,12 +57,12 @@ impl PublishedWaits {
     }
 
     /// Returns the absolute locks of the transaction.
-    pub(super) fn absolute_locks(&self) -> Vec<(TreeId, IntentMode)> {
+    pub(crate) fn absolute_locks(&self) -> Vec<(TreeId, IntentMode)> {
         self.0.lock().absolute.clone()
     }
 
     /// Returns what the transaction waits for, or has waited for last.
-    pub(super) fn awaited(&self) -> Option<Wanted> {
+    pub(crate) fn awaited(&self) -> Option<Wanted> {
         self.0.lock().wait.map(|wait| wait.wanted)
     }
 

@@ -11,7 +11,7 @@ use clearway_log::{Record, record_bytes};
 use clearway_tree::{Journal, Locks, PAGE_LIMIT, Upkeep, Wait};
 
 use super::TransactionState;
-use crate::{record, upkeep::Report};
+use crate::{record, upkeep_queue::Report};
 
 impl Locks for TransactionState {
     #[inline]
@@ -71,8 +71,8 @@ impl Journal for TransactionState {
         let (core, bytes) = (&self.core, bytes as u64);
         // The reservation of a loser was lost when its process ended.
         let is_reserved = (!self.undoing || self.recovering)
-            && self.reservation.try_reserve(core, bytes)
-            || self.undoing && self.reservation.try_reserve_undo(core, bytes);
+            && self.reservation.try_reserve(&core.log_space, bytes)
+            || self.undoing && self.reservation.try_reserve_undo(&core.log_space, bytes);
         if is_reserved { Outcome::Granted } else { Outcome::Denied }
     }
 
@@ -162,17 +162,17 @@ impl Wait for TransactionState {
     fn wait_for_log_space(&mut self, bytes: usize) -> Result<()> {
         let bytes = bytes as u64;
         if !self.undoing {
-            return self.reservation.reserve(&self.core, self.owner.number(), bytes);
+            return self.reservation.reserve(&self.core.log_space, self.owner.number(), bytes);
         }
         // The reservation of a loser was lost when its process ended. Its space is free now, unless
         // the log's capacity was made smaller, so try to reserve it again. If that fails, the
         // engine's reserve pays.
         if self.recovering
-            && self.reservation.reserve(&self.core, self.owner.number(), bytes).is_ok()
+            && self.reservation.reserve(&self.core.log_space, self.owner.number(), bytes).is_ok()
         {
             return Ok(());
         }
-        self.reservation.reserve_undo(&self.core, self.owner.number(), bytes)
+        self.reservation.reserve_undo(&self.core.log_space, self.owner.number(), bytes)
     }
 
     #[cold]

@@ -99,7 +99,7 @@ impl TransactionState {
             locks.into_iter().map(|(id, mode)| Needed { id, mode, name: None }).collect();
         self.name(&mut locks);
         let (priority, seen) = (self.owner.priority(), self.owner.max_tag());
-        RetryContext { priority, seen, stopped: self.core.check_open().err(), locks }
+        RetryContext { priority, seen, stopped: self.core.health.check_open().err(), locks }
     }
 
     /// Names the locks whose keys this transaction wrote or waited for (RETRY-4).

@@ -5,9 +5,9 @@
 //! | need | the task is woken by |
 //! | --- | --- |
 //! | a lock on a key, a table or the database | the grant, a deadlock search, the time limit |
-//! | log space | the thread that waits for it (`task::offload`) |
+//! | log space | the thread that waits for it (`task_work::offload`) |
 //! | a page | the pool, when the page has been read |
-//! | a longer file | the thread that lengthens it (`task::offload`) |
+//! | a longer file | the thread that lengthens it (`task_work::offload`) |
 //!
 //! Invariants:
 //! - TASK-1. A poll waits for page latches and mutexes only. In debug builds, everything else that
@@ -34,8 +34,9 @@ use clearway_tree::{LeafHint, Need, Step, Tree, Wait};
 use super::{LackingIntent, RetryContext, TransactionState};
 use crate::{
     contention::{WaitEnd, Wanted, WantedMode},
+    log_space::ReservedSpace,
     table::Table,
-    task::{Alarm, ReservedSpace},
+    task_work::Alarm,
 };
 
 /// A lock that a task waits for.
@@ -116,7 +117,7 @@ impl TransactionState {
         operation: &mut impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
     ) -> FirstStep<T> {
         let entered = match self.entered(table, mode) {
-            Ok(at) if !self.core.is_closed() => Ok(at),
+            Ok(at) if !self.core.health.is_closed() => Ok(at),
             _ => self.enter_at_once(table, mode),
         };
         let at = match entered {
@@ -165,7 +166,7 @@ impl TransactionState {
         mode: IntentMode,
     ) -> std::result::Result<usize, Denied> {
         let _inside = step::Inside::begin();
-        if self.core.is_closed() {
+        if self.core.health.is_closed() {
             return Err(Error::Closed.into());
         }
         match self.entered(table, mode) {
@@ -194,7 +195,7 @@ impl TransactionState {
 
     /// As [`lock_database`](TransactionState::lock_database), for a task.
     pub(crate) async fn lock_database_as_task(&mut self, mode: IntentMode) -> Result<()> {
-        self.core.check_open()?;
+        self.core.health.check_open()?;
         while let Err(lacking) = self.enter_database_with(mode, |_, lacking| Err(lacking)) {
             self.await_intent(lacking).await?;
         }
@@ -283,10 +284,10 @@ impl TransactionState {
 
     /// Reserves log space for an operation of `bytes`.
     async fn await_log_space(&mut self, bytes: u64) -> Result<()> {
-        let (core, number) = (self.core.clone(), self.number());
+        let (space, number) = (self.core.log_space.clone(), self.number());
         let missing = self.reservation.missing(bytes);
         let waits = &self.core.task_work.log_space;
-        let mut reply = waits.call(move || ReservedSpace::reserve(core, number, missing));
+        let mut reply = waits.call(move || ReservedSpace::reserve(space, number, missing));
         let reserved = poll_fn(|cx| reply.poll(cx)).await??;
         self.reservation.add(reserved.take());
         Ok(())

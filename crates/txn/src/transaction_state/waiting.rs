@@ -53,7 +53,7 @@ impl TransactionState {
     fn suspended_owners(&self) -> Vec<u32> {
         match self.limit {
             WaitLimit::NoWait => Vec::new(),
-            _ => suspended::owners(&self.core, self.id),
+            _ => suspended::owners(&self.core.transactions, self.opening, self.id),
         }
     }
 

@@ -31,11 +31,14 @@
 //! Algorithm: ARIES, section 5.4 "Checkpoints during normal processing", with the dirty-page table
 //! reduced to its minimum, because redo compares page LSNs anyway.
 
+use std::sync::Arc;
+
 use clearway_base::{
     Error, Lsn, LsnSpan, Result, TxnId,
     failpoint::{self, Failpoint},
 };
-use clearway_log::{Record, TRAILER_BYTES_MAX, record_bytes};
+use clearway_log::{Log, Record, TRAILER_BYTES_MAX, record_bytes};
+use clearway_pool::Pool;
 use clearway_sync::{
     Mutex,
     atomic::{AtomicU64, Ordering},
@@ -43,26 +46,34 @@ use clearway_sync::{
 };
 
 use crate::{
-    core::Core,
+    health::EngineHealth,
+    log_holds::Hold,
+    log_space::LogSpace,
     record::{self, ACTIVE_ENTRIES_MAX, ActiveEntry},
+    superblock::SuperblockFile,
+    transaction_table::TransactionTable,
+    upkeep_queue::UpkeepQueue,
 };
 
-/// The state that checkpoints keep from one to the next.
+/// Takes the checkpoints of an engine; the state that they keep from one to the next.
 pub(crate) struct Checkpoints {
-    state: Mutex<CheckpointState>,
-    /// Where the oldest of the holds begins, `u64::MAX` if there is none: written under the mutex,
-    /// and read without it, because a running checkpoint keeps the mutex to its end.
-    oldest_hold: AtomicU64,
+    pub(crate) parts: CheckpointParts,
+    /// Held by the checkpoint that runs (CHECKPOINT-5).
+    running: Mutex<()>,
     /// Begin of the latest checkpoint, for the trigger.
     latest: AtomicU64,
     count: AtomicU64,
 }
 
-#[derive(Default)]
-struct CheckpointState {
-    /// Log that running backups still need, by a number of their own.
-    holds: Vec<(u64, Lsn)>,
-    next_hold: u64,
+/// The services that a checkpoint uses.
+pub(crate) struct CheckpointParts {
+    pub(crate) log: Arc<Log>,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) superblock: Arc<SuperblockFile>,
+    pub(crate) health: Arc<EngineHealth>,
+    pub(crate) transactions: TransactionTable,
+    pub(crate) log_space: Arc<LogSpace>,
+    pub(crate) upkeep: Arc<UpkeepQueue>,
 }
 
 /// The pages that a checkpoint cleans first.
@@ -80,150 +91,128 @@ pub(crate) enum Cleaning {
 
 impl Checkpoints {
     /// The latest checkpoint began at `latest`.
-    pub(crate) fn new(latest: Lsn) -> Checkpoints {
+    pub(crate) fn new(parts: CheckpointParts, latest: Lsn) -> Checkpoints {
         Checkpoints {
-            state: Mutex::default(),
-            oldest_hold: AtomicU64::new(u64::MAX),
+            parts,
+            running: Mutex::new(()),
             latest: AtomicU64::new(latest.0),
             count: AtomicU64::new(0),
         }
     }
 
-    /// Log bytes since the latest checkpoint began.
-    pub(crate) fn log_bytes_since(&self, end: Lsn) -> u64 {
-        end.0.saturating_sub(self.latest.load(Ordering::Relaxed))
+    /// Returns the log bytes since the latest checkpoint began.
+    pub(crate) fn log_bytes_since(&self) -> u64 {
+        self.parts.log.end().0.saturating_sub(self.latest.load(Ordering::Relaxed))
     }
 
-    /// From where on a running backup needs the log.
-    pub(crate) fn oldest_hold(&self) -> Option<Lsn> {
-        // Relaxed: threads that reserve log space, and the checkpointer, may learn of a change a
-        // little later.
-        let oldest = self.oldest_hold.load(Ordering::Relaxed);
-        (oldest != u64::MAX).then_some(Lsn(oldest))
-    }
-
-    /// Publishes where the oldest hold begins. To be called after each change of the holds.
-    fn publish_holds(&self, state: &CheckpointState) {
-        let oldest = state.holds.iter().map(|(_, from)| from.0).min();
-        self.oldest_hold.store(oldest.unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
-
-    /// Checkpoints completed.
+    /// Returns the number of completed checkpoints.
     pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
-}
 
-/// Keeps the log from `from` on until it is dropped.
-pub(crate) struct Hold<'a> {
-    core: &'a Core,
-    number: u64,
-    pub(crate) from: Lsn,
-}
-
-impl Drop for Hold<'_> {
-    fn drop(&mut self) {
-        let checkpoints = &self.core.checkpoints;
-        let mut state = checkpoints.state.lock();
-        state.holds.retain(|(number, _)| *number != self.number);
-        checkpoints.publish_holds(&state);
+    /// Holds the log from where recovery would start now.
+    pub(crate) fn hold_log(&self) -> Hold {
+        // Under the mutex no checkpoint runs, so the superblock's retention LSN is not truncated
+        // yet (CHECKPOINT-4).
+        let _none_runs = self.running.lock();
+        self.parts.log_space.holds().add(self.parts.superblock.get().retention_lsn)
     }
-}
 
-/// Holds the log from where recovery would start now.
-pub(crate) fn hold_log(core: &Core) -> Hold<'_> {
-    // Under the mutex no checkpoint runs, so the superblock's retention LSN is not truncated yet
-    // (CHECKPOINT-4).
-    let mut state = core.checkpoints.state.lock();
-    let from = core.superblock.get().retention_lsn;
-    let number = state.next_hold;
-    state.next_hold += 1;
-    state.holds.push((number, from));
-    core.checkpoints.publish_holds(&state);
-    Hold { core, number, from }
-}
+    /// Takes a checkpoint.
+    ///
+    /// # Errors
+    /// A failed write stops the engine; a full disk or log, or a full file table, does not.
+    pub(crate) fn take(&self, cleaning: Cleaning) -> Result<()> {
+        let result = self.attempt(cleaning);
+        result.map_err(|error| match error {
+            Error::DiskFull { .. } | Error::LogFull { .. } | Error::NoFileDescriptor { .. } => {
+                error
+            }
+            error => self.parts.health.fail(error),
+        })
+    }
 
-/// Takes a checkpoint.
-///
-/// # Errors
-/// A failed write stops the engine; a full disk or log, or a full file table, does not.
-pub(crate) fn take(core: &Core, cleaning: Cleaning) -> Result<()> {
-    let result = attempt(core, cleaning);
-    result.map_err(|error| match error {
-        Error::DiskFull { .. } | Error::LogFull { .. } | Error::NoFileDescriptor { .. } => error,
-        error => core.fail(error),
-    })
-}
-
-fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
-    let state = core.checkpoints.state.lock();
-    core.log.health()?;
-    core.pool.health()?;
-    let _running = core.log.report_checkpoint(core.can_give_back(clean_before(core, cleaning)));
-    match cleaning {
-        Cleaning::Old => {
-            core.pool.clean_older(Lsn(core.checkpoints.latest.load(Ordering::Relaxed)))?;
+    fn attempt(&self, cleaning: Cleaning) -> Result<()> {
+        let CheckpointParts { log, pool, superblock, transactions, log_space, .. } = &self.parts;
+        let _one_runs = self.running.lock();
+        log.health()?;
+        pool.health()?;
+        let gives_back = log_space.can_give_back(self.clean_before(cleaning));
+        let _running = log.report_checkpoint(gives_back);
+        match cleaning {
+            Cleaning::Old => pool.clean_older(Lsn(self.latest.load(Ordering::Relaxed)))?,
+            Cleaning::All => pool.clean_older(log.end())?,
+            Cleaning::Nothing => {}
         }
-        Cleaning::All => core.pool.clean_older(core.log.end())?,
-        Cleaning::Nothing => {}
+
+        // No hold is added before the checkpoint ends.
+        let held = log_space.holds().oldest();
+        let paid = Paid { parts: &self.parts, held };
+        let begin = paid.insert(record::CHECKPOINT_BEGIN, &[])?.start;
+        failpoint::pass(Failpoint::CheckpointBegun);
+        let oldest = transactions.oldest_first();
+        let active = transactions.snapshot();
+        let old = superblock.get();
+        let redo = pool.redo_start().map_or(begin, |redo| redo.min(begin)).max(old.redo);
+        paid.insert_list(begin, &active)?;
+        failpoint::pass(Failpoint::CheckpointListed);
+        let body = record::encode_checkpoint_end(begin, redo, active.len());
+        let end = paid.insert_last(record::CHECKPOINT_END, &body)?.end;
+        log.force(end)?;
+        failpoint::pass(Failpoint::CheckpointEnded);
+        // The redo start was read before. If the pool has failed since, that value may be wrong.
+        pool.health()?;
+
+        let retention_lsn = oldest.map_or(redo, |oldest| oldest.min(redo)).max(old.retention_lsn);
+        invariant(begin > old.checkpoint, "checkpoint: each begins behind the one before");
+        invariant(retention_lsn <= redo && redo <= begin, "checkpoint: recovery's log is kept");
+        let label = log.label_at(retention_lsn);
+        superblock.update(|block| {
+            block.checkpoint = begin;
+            block.redo = redo;
+            block.retention_lsn = retention_lsn;
+            block.upkeep_done = self.upkeep_is_done();
+            block.log_empty = false;
+            block.identity.oldest_label = label.unwrap_or(block.identity.oldest_label);
+        })?;
+        // Relaxed: a trigger's estimate, and the next checkpoint reads it under the mutex.
+        self.latest.store(begin.0, Ordering::Relaxed);
+        self.count.fetch_add(1, Ordering::Relaxed);
+        failpoint::pass(Failpoint::LogNotTruncated);
+        let oldest_segment = log.oldest_segment();
+        log.truncate(held.map_or(retention_lsn, |held| held.min(retention_lsn)))?;
+        log_space.engine_reserve().refill(log);
+        if cleaning == Cleaning::All {
+            let gave_back = log.oldest_segment() > oldest_segment;
+            log_space.note_checkpoint(gave_back, oldest.into_iter().chain(held).min());
+        }
+        Ok(())
     }
 
-    let held = state.holds.iter().map(|(_, from)| *from).min();
-    let log = Paid { core, held };
-    let begin = log.insert(record::CHECKPOINT_BEGIN, &[])?.start;
-    failpoint::pass(Failpoint::CheckpointBegun);
-    let oldest = core.transactions.oldest_first();
-    let active = core.transactions.snapshot();
-    let old = core.superblock.get();
-    let redo = core.pool.redo_start().map_or(begin, |redo| redo.min(begin)).max(old.redo);
-    log.insert_list(begin, &active)?;
-    failpoint::pass(Failpoint::CheckpointListed);
-    let body = record::encode_checkpoint_end(begin, redo, active.len());
-    let end = log.insert_last(record::CHECKPOINT_END, &body)?.end;
-    core.log.force(end)?;
-    failpoint::pass(Failpoint::CheckpointEnded);
-    // The redo start was read before. If the pool has failed since, that value may be wrong.
-    core.pool.health()?;
-
-    let retention_lsn = oldest.map_or(redo, |oldest| oldest.min(redo)).max(old.retention_lsn);
-    invariant(begin > old.checkpoint, "checkpoint: each begins behind the one before");
-    invariant(retention_lsn <= redo && redo <= begin, "checkpoint: recovery's log is kept");
-    let label = core.log.label_at(retention_lsn);
-    core.superblock.update(|block| {
-        block.checkpoint = begin;
-        block.redo = redo;
-        block.retention_lsn = retention_lsn;
-        block.upkeep_done = core.upkeep_is_done();
-        block.log_empty = false;
-        block.identity.oldest_label = label.unwrap_or(block.identity.oldest_label);
-    })?;
-    // Relaxed: a trigger's estimate, and the next checkpoint reads it under the mutex.
-    core.checkpoints.latest.store(begin.0, Ordering::Relaxed);
-    core.checkpoints.count.fetch_add(1, Ordering::Relaxed);
-    failpoint::pass(Failpoint::LogNotTruncated);
-    let oldest_segment = core.log.oldest_segment();
-    core.log.truncate(held.map_or(retention_lsn, |held| held.min(retention_lsn)))?;
-    core.reserve.refill(&core.log);
-    if cleaning == Cleaning::All {
-        let gave_back = core.log.oldest_segment() > oldest_segment;
-        core.log_space.note_checkpoint(gave_back, oldest.into_iter().chain(held).min());
+    /// Returns up to where redo will need nothing once the checkpoint has cleaned.
+    fn clean_before(&self, cleaning: Cleaning) -> Lsn {
+        let CheckpointParts { log, pool, .. } = &self.parts;
+        match cleaning {
+            Cleaning::All => log.end(),
+            // Relaxed: read under the mutex.
+            Cleaning::Old => Lsn(self.latest.load(Ordering::Relaxed)),
+            Cleaning::Nothing => pool.redo_start().unwrap_or(log.end()),
+        }
     }
-    Ok(())
-}
 
-/// Up to where redo will need nothing once the checkpoint has cleaned.
-fn clean_before(core: &Core, cleaning: Cleaning) -> Lsn {
-    match cleaning {
-        Cleaning::All => core.log.end(),
-        // Relaxed: read under the mutex.
-        Cleaning::Old => Lsn(core.checkpoints.latest.load(Ordering::Relaxed)),
-        Cleaning::Nothing => core.pool.redo_start().unwrap_or(core.log.end()),
+    /// Returns true if the engine closes and leaves no upkeep behind (UPKEEP-3).
+    fn upkeep_is_done(&self) -> bool {
+        // The transactions are counted before the queue: each reports its leaves before it counts
+        // as ended (FINISH-7).
+        self.parts.health.has_closed()
+            && self.parts.transactions.active() == 0
+            && self.parts.upkeep.pending() == (0, 0)
     }
 }
 
 /// The log, to which a checkpoint's records go, and the reserve, which pays for them.
 struct Paid<'a> {
-    core: &'a Core,
+    parts: &'a CheckpointParts,
     /// From where on backups hold the log.
     held: Option<Lsn>,
 }
@@ -240,39 +229,37 @@ impl Paid<'_> {
     fn insert(&self, kind: u8, body: &[u8]) -> Result<LsnSpan> {
         self.pay(record_bytes(body.len()))?;
         let record = Record { kind, txn: TxnId::NONE, prev: Lsn::ZERO, body: &[body] };
-        self.core.log.insert(&record)
+        self.parts.log.insert(&record)
     }
 
     /// As [`insert`](Paid::insert), for the record that is waited for.
     fn insert_last(&self, kind: u8, body: &[u8]) -> Result<LsnSpan> {
         self.pay(record_bytes(body.len()) + TRAILER_BYTES_MAX)?;
         let record = Record { kind, txn: TxnId::NONE, prev: Lsn::ZERO, body: &[body] };
-        self.core.log.insert_with_trailer(&record)
+        self.parts.log.insert_with_trailer(&record)
     }
 
     /// If neither the reserve nor the log has so much, the checkpoint goes beyond the log's
     /// capacity, provided that it makes up for it (TXN-SPACE-3).
     fn pay(&self, bytes: u64) -> Result<()> {
-        let Core { reserve, log, .. } = self.core;
-        match reserve.take_all(bytes, log) {
+        let CheckpointParts { log_space, log, .. } = self.parts;
+        match log_space.engine_reserve().take_all(bytes, log) {
             Err(Error::LogFull { .. }) if self.gives_back() => log.reserve_beyond_capacity(bytes),
             paid => paid,
         }
     }
 
-    /// Whether the checkpoint will give back a segment.
+    /// Returns true if the checkpoint will give back a segment.
     fn gives_back(&self) -> bool {
-        let Core { transactions, pool, log, options, .. } = self.core;
+        let CheckpointParts { transactions, pool, log, log_space, .. } = self.parts;
         let needed = [transactions.oldest_first(), pool.redo_start(), self.held];
         let retention_lsn = needed.into_iter().flatten().min().unwrap_or(log.end());
-        retention_lsn.0 >= log.oldest_segment().0 + options.log.segment_bytes
+        retention_lsn.0 >= log.oldest_segment().0 + log_space.segment_bytes()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use clearway_base::LogKeeper;
     use clearway_disk::MemoryDisk;
 
@@ -298,7 +285,7 @@ mod tests {
         put(b"2");
         core.pool.set_redo_position(None);
         assert_eq!(core.pool.redo_start(), Some(Lsn(8)));
-        take(core, Cleaning::Nothing).unwrap();
+        core.checkpoints.take(Cleaning::Nothing).unwrap();
         let after = core.superblock.get();
         assert!(after.checkpoint > before.checkpoint);
         assert!(after.redo >= before.redo, "{} after {}", after.redo, before.redo);
@@ -318,17 +305,17 @@ mod tests {
             txn.put(&table, &n.to_be_bytes(), &[7; 100])?;
             core.log.wait_durable(txn.commit()?.ack)
         };
-        let hold = hold_log(core);
+        let hold = core.checkpoints.hold_log();
         let full = (0..100_000).find_map(|n| put(n).err());
         let Some(Error::LogFull { keeper: Some(keeper), .. }) = full else { panic!("{full:?}") };
         assert_eq!(*keeper, LogKeeper::Backup);
         // They use up the reserve, and move the superblock's retention LSN for which nothing is
         // freed.
-        let full = (0..1_000).find_map(|_| take(core, Cleaning::All).err());
+        let full = (0..1_000).find_map(|_| core.checkpoints.take(Cleaning::All).err());
         assert!(matches!(full, Some(Error::LogFull { .. })), "{full:?}");
         assert_eq!(core.log.stats().beyond_bytes, 0, "it would have brought nothing");
         drop(hold);
-        take(core, Cleaning::All).unwrap();
+        core.checkpoints.take(Cleaning::All).unwrap();
         assert!(core.log.stats().beyond_bytes > 0, "or it shows nothing");
         put(0).unwrap();
     }

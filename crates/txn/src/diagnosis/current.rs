@@ -22,8 +22,10 @@ use std::{
 use clearway_base::{LockName, TreeId, TxnId, TxnName};
 use clearway_lock::{Awaited, BlockingOwner, IntentMode, OngoingWait, ResourceId};
 
-use super::{Published, Wanted};
-use crate::core::Core;
+use crate::{
+    contention::{Published, Wanted},
+    core::Core,
+};
 
 /// Looks at what is in the way of a wait before transactions that do not stay are left out.
 const LOOKS_MAX: u32 = 3;

@@ -7,31 +7,21 @@
 //! blocked a waiter which gave up may have ended its transaction since, and may run another one: so
 //! these holders are documented as listed "as far as known".
 
-use std::{collections::HashMap, hash::Hash, sync::Arc};
+mod current;
+
+use std::sync::Arc;
 
 use clearway_base::{
     DeadlockCycle, DeadlockMember, Error, LockConflict, LockName, TreeId, TxnId, TxnName,
 };
-use clearway_lock::{Awaited, CycleMember, IntentMode, LockOwner, RangeMode, ResourceId};
+use clearway_lock::{Awaited, CycleMember, IntentMode, LockOwner, ResourceId};
 
-use super::{HotKey, LockWaits, WaitCounts, WaitsOf, Wanted, current::resource_of, sketch};
-use crate::{core::Core, kinds::Kind};
-
-/// A mode that was asked for and not given.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum WantedMode {
-    Key(RangeMode),
-    Table(IntentMode),
-}
-
-impl WantedMode {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            WantedMode::Key(mode) => mode.name(),
-            WantedMode::Table(mode) => mode.name(),
-        }
-    }
-}
+use crate::{
+    contention::{LockWaits, Wanted, WantedMode},
+    core::Core,
+};
+use current::resource_of;
+pub use current::{BlockingTransaction, CurrentWait};
 
 impl Core {
     /// The error of a failed wait, with all that can be said about it.
@@ -149,45 +139,7 @@ impl Core {
 
     /// All that is known of lock waits.
     pub(crate) fn lock_waits(&self) -> LockWaits {
-        let (mut tables, mut types) = (HashMap::new(), HashMap::new());
-        let mut sketches = Vec::new();
-        for shard in self.contention.shards.iter() {
-            let shard = shard.lock();
-            for (&(tree, kind), counts) in &shard.pairs {
-                tables.entry(tree).or_insert_with(WaitCounts::default).add(counts);
-                types.entry(kind).or_insert_with(WaitCounts::default).add(counts);
-            }
-            sketches.push(shard.keys.clone());
-        }
-        let mut hot = sketch::merge(&sketches);
-        hot.truncate(super::HOT_KEYS);
-        let hot_keys = hot.into_iter().map(|estimate| HotKey {
-            table: self.table_name(estimate.name.tree),
-            key: estimate.name.key,
-            waits_min: estimate.waits_min,
-            waits_max: estimate.waits_max,
-            wait_us: estimate.wait_us,
-        });
-        LockWaits {
-            tables: by_time(tables, |tree| self.table_name(tree)),
-            types: by_time(types, |kind: Kind| self.kinds.name(kind).into()),
-            hot_keys: hot_keys.collect(),
-            deadlocks: self.contention.deadlocks.lock().iter().cloned().collect(),
-        }
+        let kind_name = |kind| self.kinds.name(kind).into();
+        self.contention.report(|tree| self.table_name(tree), kind_name)
     }
-}
-
-/// Counts under their names, the longest total time first.
-fn by_time<K: Eq + Hash>(
-    counts: HashMap<K, WaitCounts>,
-    name: impl Fn(K) -> String,
-) -> Vec<WaitsOf> {
-    let named = counts.into_iter().map(|(key, counts)| WaitsOf { name: name(key), counts });
-    let mut all: Vec<WaitsOf> = named.collect();
-    all.sort_by(|a, b| {
-        (b.counts.wait_us, b.counts.waits)
-            .cmp(&(a.counts.wait_us, a.counts.waits))
-            .then_with(|| a.name.cmp(&b.name))
-    });
-    all
 }

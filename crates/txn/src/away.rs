@@ -1,0 +1,50 @@
+//! The states of transactions that a thread of the engine works on, or rolls back, for their tasks
+//! (TASK-4 to TASK-6).
+
+use clearway_base::{Error, Lsn, Result};
+use clearway_lock::WaitLimit;
+
+use crate::{finish, task_work::Reply, transaction_state::TransactionState};
+
+/// The state of a transaction that is on its way back from a job (TASK-4).
+pub(crate) struct Away {
+    pub(crate) state: Option<Box<TransactionState>>,
+}
+
+impl Drop for Away {
+    fn drop(&mut self) {
+        if let Some(state) = self.state.take() {
+            // A failed rollback has stopped the engine; later calls return that error.
+            let _ = finish::rollback(state);
+        }
+    }
+}
+
+/// The place that a transaction's state comes back from.
+pub(crate) struct ComingBack {
+    pub(crate) reply: Reply<(Away, Result<()>)>,
+    /// The wait limit that was set meanwhile.
+    pub(crate) limit: Option<WaitLimit>,
+}
+
+/// The rollback of a deadlock's victim, and the error to report afterwards (TASK-6).
+pub(crate) struct VictimsRollback {
+    pub(crate) deadlock: Error,
+    pub(crate) rolled_back: Reply<Result<Lsn>>,
+}
+
+/// Hands over the rollback of a transaction that a task has dropped (TASK-5).
+pub(crate) fn leave_to_engine(state: Box<TransactionState>) {
+    if is_undone_at_once(&state) {
+        let _ = finish::rollback(state);
+        return;
+    }
+    let blocking = state.core.task_work.blocking.clone();
+    state.entry().hand_over();
+    blocking.run(move || drop(Away { state: Some(state) }));
+}
+
+/// Returns true if there is nothing to undo: a rollback only releases locks.
+pub(crate) fn is_undone_at_once(state: &TransactionState) -> bool {
+    !state.wrote && !state.has_unlinked()
+}

@@ -1,0 +1,112 @@
+//! The services of an engine for tasks: alarms, and threads that do what would block a task.
+//!
+//! The threads are started for the first transaction of a task, and end when the engine closes.
+
+mod offload;
+mod timer;
+
+use std::sync::Arc;
+
+use clearway_base::{Error, Result};
+use clearway_sync::{
+    Mutex,
+    atomic::{AtomicBool, Ordering},
+    thread::{self, JoinHandle},
+};
+
+use offload::BlockingJob;
+pub(crate) use offload::{Offload, Reply};
+pub(crate) use timer::{Alarm, Timer};
+
+/// The services of an engine for tasks.
+#[derive(Default)]
+pub(crate) struct TaskWork {
+    pub(crate) timer: Arc<Timer>,
+    /// Everything that blocks, except waits for log space.
+    pub(crate) blocking: Arc<Offload>,
+    /// Waits for log space, which end when transactions end: `blocking` may have to end them
+    /// (OFFLOAD-2).
+    pub(crate) log_space: Arc<Offload>,
+    /// The threads that run; they are started for the first transaction of a task.
+    threads: Mutex<Threads>,
+    /// True once `threads` was decided, so that later transactions need not latch it.
+    is_started: AtomicBool,
+}
+
+#[derive(Default)]
+enum Threads {
+    #[default]
+    NotStarted,
+    Running(Vec<JoinHandle<()>>),
+    /// Tasks do without: the engine has no background threads, or has closed.
+    Never,
+}
+
+impl TaskWork {
+    /// Starts the threads, unless they run or are not wanted.
+    ///
+    /// # Errors
+    /// `Io` if a thread cannot be started.
+    pub(crate) fn start(&self, is_wanted: bool) -> Result<()> {
+        // Acquire pairs with the Release below: jobs find the queues started.
+        if self.is_started.load(Ordering::Acquire) { Ok(()) } else { self.start_now(is_wanted) }
+    }
+
+    #[cold]
+    fn start_now(&self, is_wanted: bool) -> Result<()> {
+        let mut threads = self.threads.lock();
+        if !matches!(*threads, Threads::NotStarted) {
+            return Ok(());
+        }
+        if !is_wanted {
+            *threads = Threads::Never;
+            self.is_started.store(true, Ordering::Release);
+            return Ok(());
+        }
+        let (timer, blocking, log_space) =
+            (self.timer.clone(), self.blocking.clone(), self.log_space.clone());
+        let runs: [(&str, BlockingJob); 3] = [
+            ("clearway-timer", Box::new(move || timer.run())),
+            ("clearway-tasks", Box::new(move || blocking.work())),
+            ("clearway-log-space", Box::new(move || log_space.work())),
+        ];
+        self.timer.start();
+        self.blocking.start();
+        self.log_space.start();
+        let mut running = Vec::new();
+        for (name, run) in runs {
+            match thread::Builder::new().name(name.into()).spawn(run) {
+                Ok(thread) => running.push(thread),
+                Err(source) => {
+                    self.end(running);
+                    return Err(Error::io("start a thread for", name, source));
+                }
+            }
+        }
+        *threads = Threads::Running(running);
+        self.is_started.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Waits for the rollbacks that were handed over (TASK-5).
+    pub(crate) fn wait_idle(&self) {
+        self.blocking.wait_idle();
+    }
+
+    /// Ends the threads once their jobs are done.
+    pub(crate) fn stop(&self) {
+        let threads = std::mem::replace(&mut *self.threads.lock(), Threads::Never);
+        if let Threads::Running(threads) = threads {
+            self.end(threads);
+        }
+    }
+
+    fn end(&self, threads: Vec<JoinHandle<()>>) {
+        self.timer.stop();
+        self.blocking.stop();
+        self.log_space.stop();
+        for thread in threads {
+            let _ = thread.join();
+        }
+    }
+}

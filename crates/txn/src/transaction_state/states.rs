@@ -1,0 +1,204 @@
+//! The states of transactions between one transaction and the next; the beginning of transactions.
+//!
+//! Invariants:
+//! - STATES-1. Once `close` has returned no transaction starts, and the transaction table counts
+//!   every one that has started as active: it is entered there under the latch of a free list, and
+//!   `closed` is read under the same latch.
+//! - STATES-2. A closed engine keeps no state, since each holds a reference to the core: a state is
+//!   dropped when its transaction ends, and deallocations that failed are left to recovery.
+//!
+//! Free lists are partitioned by thread; a list's latch is held for one push or pop. An empty
+//! list steals from the others before another state is made, so programs that begin and end
+//! transactions on different threads do not pile states up.
+
+use std::sync::Arc;
+
+use clearway_base::{Error, Lsn, Result, TxnId};
+use clearway_lock::LockOwner;
+use clearway_sync::{
+    CachePadded, Mutex, SpinLatch,
+    atomic::{AtomicBool, Ordering},
+    thread_number,
+};
+
+use super::TransactionState;
+use crate::{
+    core::Core,
+    kinds::Kind,
+    transaction_table::{ALL_TRANSACTIONS_MAX, TRANSACTIONS_MAX, txn_id},
+};
+
+/// Free lists: enough that threads rarely share one.
+const PARTITIONS: usize = 16;
+
+#[allow(clippy::vec_box)] // States move as pointers, from transaction to list and back.
+type StateList = Vec<Box<TransactionState>>;
+
+/// Begins the transactions of an engine, and keeps the states of those that have ended.
+pub(crate) struct Transactions {
+    pub(crate) core: Arc<Core>,
+    free: [CachePadded<SpinLatch<StateList>>; PARTITIONS],
+    /// Set when the engine closes: states are dropped and not kept.
+    closed: AtomicBool,
+    /// Committed transactions whose deferred frees failed and will be tried again; none once the
+    /// engine is closed.
+    failed_deallocations: Mutex<Option<StateList>>,
+}
+
+impl Transactions {
+    /// The transactions of this engine; none runs yet.
+    pub(crate) fn new(core: Arc<Core>) -> Arc<Transactions> {
+        Arc::new(Transactions {
+            core,
+            free: Default::default(),
+            closed: AtomicBool::new(false),
+            failed_deallocations: Mutex::new(Some(Vec::new())),
+        })
+    }
+
+    /// Begins a transaction of the engine's own.
+    ///
+    /// # Errors
+    /// [`Error::Closed`], [`Error::TooManyTransactions`].
+    pub(crate) fn begin(self: &Arc<Self>) -> Result<Box<TransactionState>> {
+        self.begin_among(ALL_TRANSACTIONS_MAX, Kind::NONE)
+    }
+
+    /// As [`begin`](Transactions::begin), for a user: some participant records are reserved for the
+    /// engine's own work.
+    ///
+    /// # Errors
+    /// Those of `begin`.
+    #[inline]
+    pub(crate) fn begin_for_user(self: &Arc<Self>, kind: Kind) -> Result<Box<TransactionState>> {
+        self.begin_among(TRANSACTIONS_MAX, kind)
+    }
+
+    #[inline]
+    fn begin_among(self: &Arc<Self>, most: u32, kind: Kind) -> Result<Box<TransactionState>> {
+        match self.reuse() {
+            Some(mut state) => {
+                if state.kind != kind {
+                    state.identify(kind);
+                }
+                Ok(state)
+            }
+            None => self.begin_in_new(most, kind, |number| txn_id(self.core.epoch, 0, number)),
+        }
+    }
+
+    /// Begins a transaction in a state that an earlier transaction has used, this thread's last one
+    /// if possible (STATES-1). Returns `None` if there is none, as after `close`.
+    #[inline]
+    fn reuse(&self) -> Option<Box<TransactionState>> {
+        let pop = |list: &mut StateList| {
+            let mut state = list.pop()?;
+            state.begin_next();
+            Some(state)
+        };
+        let home = partition();
+        if let Some(state) = pop(&mut self.free[home].lock()) {
+            return Some(state);
+        }
+        (1..PARTITIONS)
+            .find_map(|step| pop(&mut *self.free[(home + step) % PARTITIONS].try_lock()?))
+    }
+
+    /// Returns a state that continues `loser`, whose newest change not undone is at `head`.
+    ///
+    /// # Errors
+    /// Those of [`begin`](Transactions::begin).
+    pub(crate) fn resume(
+        self: &Arc<Self>,
+        loser: TxnId,
+        first: Lsn,
+        head: Lsn,
+    ) -> Result<Box<TransactionState>> {
+        let mut state = self.begin_in_new(ALL_TRANSACTIONS_MAX, Kind::NONE, |_| loser)?;
+        state.wrote = true;
+        state.recovering = true;
+        state.entry().register(first);
+        state.entry().set_undo_next(head);
+        Ok(state)
+    }
+
+    /// Begins a transaction in a state of its own, unless `most` have one. `id` returns its id for
+    /// the number of its participant record.
+    #[cold]
+    fn begin_in_new(
+        self: &Arc<Self>,
+        most: u32,
+        kind: Kind,
+        id: impl FnOnce(u32) -> TxnId,
+    ) -> Result<Box<TransactionState>> {
+        let owner = self.core.locks.try_owner(most);
+        let owner = owner.ok_or(Error::TooManyTransactions { max: TRANSACTIONS_MAX })?;
+        let id = id(owner.number());
+        self.enter(&owner, id)?;
+        let mut state = Box::new(TransactionState::new(self, owner, id));
+        state.owner.set_txn(id);
+        state.identify(kind);
+        Ok(state)
+    }
+
+    /// Enters a transaction into the transaction table (STATES-1).
+    fn enter(&self, owner: &LockOwner, id: TxnId) -> Result<()> {
+        let _latched = self.free[partition()].lock();
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::Closed);
+        }
+        self.core.transactions.entry(owner.number()).start(id);
+        Ok(())
+    }
+
+    /// Keeps a state for the next transaction, or returns it if the engine was closed.
+    #[inline]
+    pub(super) fn give_back(&self, state: Box<TransactionState>) -> Option<Box<TransactionState>> {
+        let mut list = self.free[partition()].lock();
+        // Read under the latch: `close` sets the flag first and then empties every list under
+        // its latch, so a state is either refused here or dropped there.
+        if self.closed.load(Ordering::Acquire) {
+            return Some(state);
+        }
+        list.push(state);
+        None
+    }
+
+    /// Drops the free states, now and from now on; no transaction starts any more (STATES-1).
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        for list in &self.free {
+            let states = std::mem::take(&mut *list.lock());
+            drop(states);
+        }
+    }
+
+    /// Keeps the state of a committed transaction whose deferred deallocations have failed, or
+    /// returns it if the engine was closed, so that they will not be tried again.
+    pub(crate) fn keep_failed(
+        &self,
+        state: Box<TransactionState>,
+    ) -> Option<Box<TransactionState>> {
+        match &mut *self.failed_deallocations.lock() {
+            Some(failed) => {
+                failed.push(state);
+                None
+            }
+            None => Some(state),
+        }
+    }
+
+    /// Takes the states whose deferred deallocations have failed. With `last`, no more are kept
+    /// from now on.
+    pub(crate) fn take_failed(&self, last: bool) -> StateList {
+        let mut failed = self.failed_deallocations.lock();
+        let taken = if last { failed.take() } else { failed.as_mut().map(std::mem::take) };
+        taken.unwrap_or_default()
+    }
+}
+
+/// The free list of this thread.
+#[inline]
+fn partition() -> usize {
+    thread_number() % PARTITIONS
+}
