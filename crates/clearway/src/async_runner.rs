@@ -27,7 +27,7 @@ use clearway_txn::{Closure, Kind, RetryContext, SuspendedTask};
 use crate::{
     LentTransaction, Pending,
     async_transaction::{AsyncTransaction, Lender},
-    database::Inner,
+    inner::Inner,
     runner::{AttemptEnd, end_of, panicked, pause_before},
     statistics::Count,
 };

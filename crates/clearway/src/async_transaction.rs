@@ -15,7 +15,7 @@ use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Kind, Savepoint};
 
 use crate::{
-    Cursor, Entry, EntryRef, KeyRange, LockWait, Pending, Table, Transaction, database::Inner,
+    Cursor, Entry, EntryRef, KeyRange, LockWait, Pending, Table, Transaction, inner::Inner,
     statistics::Count,
 };
 

@@ -2,19 +2,26 @@
 
 use std::{
     fmt,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
 use clearway_base::{Error, Result};
 use clearway_disk::{Disk, OsDisk};
-use clearway_sync::plain::{AtomicU64, Ordering};
-use clearway_txn::{CurrentWait, Engine, Kind, LockWaits, RecoveryReport, VerifyReport};
+use clearway_sync::{
+    Process,
+    plain::{AtomicU64, Ordering},
+};
+use clearway_txn::{Creation, CurrentWait, Engine, Kind, LockWaits, RecoveryReport, VerifyReport};
 
 use crate::{
     AsyncTransaction, LentTransaction, Options, Pending, Pipeline, PipelineOptions, Stats, Table,
-    Ticket, Transaction, TypeStats, TypeTimings, async_runner, runner, statistics::Statistics,
+    Ticket, Transaction, TypeStats, TypeTimings, async_runner,
+    inner::Inner,
+    options::{Storage, with_public_name},
+    runner,
+    statistics::Statistics,
 };
 
 /// An open database: cheap to clone, usable from every thread.
@@ -47,27 +54,6 @@ pub struct Database {
     /// The pipeline of [`spawn`](Database::spawn), once it was needed. It holds `inner`, so it must
     /// not be a part of it.
     default_pipeline: Arc<OnceLock<Pipeline>>,
-}
-
-pub(crate) struct Inner {
-    pub(crate) engine: Arc<Engine>,
-    pub(crate) statistics: Statistics,
-    pub(crate) attempts: u32,
-    path: PathBuf,
-    /// The directory; `None` if the database is on another kind of disk.
-    directory: Option<Arc<OsDisk>>,
-}
-
-impl Inner {
-    /// Fails in a fork of the process that opened the database. Must be called before any latch is
-    /// taken: a latch that another thread held at the fork is never released in the child.
-    ///
-    /// # Errors
-    /// [`Error::Forked`].
-    #[inline]
-    pub(crate) fn check_process(&self) -> Result<()> {
-        if self.engine.process().is_current() { Ok(()) } else { Err(Error::Forked) }
-    }
 }
 
 /// Upper bound on the time for which a close waits for work that began before it.
@@ -606,5 +592,47 @@ impl Database {
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Database").field("path", &self.inner.path).finish_non_exhaustive()
+    }
+}
+
+impl Options {
+    /// Opens the database in the directory `path`, and creates it if the policy allows. A database
+    /// that was not closed is recovered first.
+    ///
+    /// # Errors
+    /// - [`Error::NotADatabase`] for a directory with other contents, and for one without a
+    ///   database if none may be created; nothing is left in it;
+    /// - [`Error::FormatTooNew`];
+    /// - [`Error::AlreadyOpen`];
+    /// - [`Error::Corrupt`] and [`Error::CorruptPage`] for damage found by recovery;
+    /// - [`Error::ForeignLog`] for a log that belongs to other data;
+    /// - [`Error::BadOption`];
+    /// - [`Error::Io`] (with [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) for a database
+    ///   where a new one was to be created), [`Error::DiskFull`], [`Error::NoFileDescriptor`];
+    /// - [`Error::Poisoned`] after a failed write, or if an invariant was broken in this process;
+    /// - [`Error::Forked`] in the child of a process that had a database open.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
+        if Process::is_ruined() {
+            return Err(Error::Forked);
+        }
+        let (disk, directory) = match &self.storage {
+            Storage::Given(disk) => (Arc::clone(disk), None),
+            Storage::Directory => {
+                let create = self.engine.create != Creation::Never;
+                let directory = Arc::new(OsDisk::open_dir(path.as_ref(), create)?);
+                (Arc::clone(&directory) as Arc<dyn Disk>, Some(directory))
+            }
+        };
+        Database::start(disk, directory, self).map_err(with_public_name)
+    }
+}
+
+impl PipelineOptions {
+    /// Starts the agents.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`]; [`Error::Io`] if a thread cannot be started.
+    pub fn start(self, database: &Database) -> Result<Pipeline> {
+        self.start_for(&database.inner)
     }
 }

@@ -224,6 +224,7 @@
 //! executor that is slow to poll keeps others from the row.
 
 mod database;
+mod inner;
 mod options;
 mod table;
 

@@ -1,14 +1,11 @@
 //! Options for opening a database.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use clearway_base::{Error, Result};
-use clearway_disk::{Disk, MemoryDisk, OsDisk};
+use clearway_base::Error;
+use clearway_disk::{Disk, MemoryDisk};
 use clearway_lock::WaitLimit;
-use clearway_sync::Process;
 use clearway_txn::{Creation, EngineOptions};
-
-use crate::Database;
 
 #[cfg(feature = "experiments")]
 mod experiments;
@@ -45,7 +42,7 @@ const LOG_FILE_MAX: u64 = 16 << 20;
 #[must_use = "options do nothing until `open`"]
 pub struct Options {
     pub(crate) engine: EngineOptions,
-    storage: Storage,
+    pub(crate) storage: Storage,
     pub(crate) attempts: u32,
     pub(crate) mode: CommitMode,
     pub(crate) time_one_in: u32,
@@ -66,14 +63,14 @@ pub enum CommitMode {
     /// The *loss window* is the set of commits that a crash can lose: those made since the start of
     /// the latest flush that, like every earlier one, has completed. They span at most two flushes
     /// and two group-commit delays of 100 µs each, less than a millisecond on a good disk, and
-    /// their log records fit into the log buffer, 16 MiB. [`Database::sync`] makes all commits
-    /// before it durable, and so empties the window.
+    /// their log records fit into the log buffer, 16 MiB. [`Database::sync`](crate::Database::sync)
+    /// makes all commits before it durable, and so empties the window.
     Lazy,
 }
 
 /// The location of the files.
 #[derive(Clone)]
-enum Storage {
+pub(crate) enum Storage {
     /// The directory passed to `open`.
     Directory,
     /// This disk; the path passed to `open` is used in messages only.
@@ -187,9 +184,9 @@ impl Options {
         self
     }
 
-    /// Sets the share of transactions that are timed for [`Database::timings`]: one in `count` of
-    /// each thread, or none if `count` is 0. Default 16, which costs a few nanoseconds per
-    /// transaction.
+    /// Sets the share of transactions that are timed for
+    /// [`Database::timings`](crate::Database::timings): one in `count` of each thread, or none if
+    /// `count` is 0. Default 16, which costs a few nanoseconds per transaction.
     pub fn time_one_in(mut self, count: u32) -> Options {
         self.time_one_in = count;
         self
@@ -198,7 +195,7 @@ impl Options {
     /// Sets how long an operation waits for a lock before it fails with
     /// [`Error::LockTimeout`](crate::Error::LockTimeout). Default `None`, no limit: deadlocks are
     /// detected and need none. The error names the lock and, for a lock on a key, transactions that
-    /// held it. [`transact`](Database::transact) does not retry after this error.
+    /// held it. [`transact`](crate::Database::transact) does not retry after this error.
     pub fn lock_wait_limit(mut self, limit: Option<Duration>) -> Options {
         self.engine.lock.wait_limit = limit;
         self
@@ -226,9 +223,9 @@ impl Options {
         self
     }
 
-    /// Sets the maximum number of times that [`transact`](Database::transact) and
-    /// [`submit`](Database::submit) run a closure. If the transaction is a deadlock's victim in the
-    /// last of them, they return [`Error::Deadlock`]. Default 100, at least 1.
+    /// Sets the maximum number of times that [`transact`](crate::Database::transact) and
+    /// [`submit`](crate::Database::submit) run a closure. If the transaction is a deadlock's victim
+    /// in the last of them, they return [`Error::Deadlock`]. Default 100, at least 1.
     pub fn attempts(mut self, attempts: u32) -> Options {
         self.attempts = attempts.max(1);
         self
@@ -243,41 +240,11 @@ impl Options {
         self.engine.checkpoint_log_bytes = log_bytes;
         self
     }
-
-    /// Opens the database in the directory `path`, and creates it if the policy allows. A database
-    /// that was not closed is recovered first.
-    ///
-    /// # Errors
-    /// - [`Error::NotADatabase`] for a directory with other contents, and for one without a
-    ///   database if none may be created; nothing is left in it;
-    /// - [`Error::FormatTooNew`];
-    /// - [`Error::AlreadyOpen`];
-    /// - [`Error::Corrupt`] and [`Error::CorruptPage`] for damage found by recovery;
-    /// - [`Error::ForeignLog`] for a log that belongs to other data;
-    /// - [`Error::BadOption`];
-    /// - [`Error::Io`] (with [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) for a database
-    ///   where a new one was to be created), [`Error::DiskFull`], [`Error::NoFileDescriptor`];
-    /// - [`Error::Poisoned`] after a failed write, or if an invariant was broken in this process;
-    /// - [`Error::Forked`] in the child of a process that had a database open.
-    pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
-        if Process::is_ruined() {
-            return Err(Error::Forked);
-        }
-        let (disk, directory) = match &self.storage {
-            Storage::Given(disk) => (Arc::clone(disk), None),
-            Storage::Directory => {
-                let create = self.engine.create != Creation::Never;
-                let directory = Arc::new(OsDisk::open_dir(path.as_ref(), create)?);
-                (Arc::clone(&directory) as Arc<dyn Disk>, Some(directory))
-            }
-        };
-        Database::start(disk, directory, self).map_err(with_public_name)
-    }
 }
 
 /// Translates the name of a refused option from the engine's internal name to the method that sets
 /// it.
-fn with_public_name(error: Error) -> Error {
+pub(crate) fn with_public_name(error: Error) -> Error {
     let Error::BadOption { option, detail } = error else { return error };
     let option = match option {
         "cache_bytes" | "max_bytes" | "batch_pages" => "cache_size",

@@ -43,7 +43,7 @@ use clearway_sync::{
     thread, thread_number,
 };
 
-use crate::{Database, LentTransaction, Transaction, database::Inner};
+use crate::{LentTransaction, Transaction, inner::Inner};
 use agent::{Agent, AgentCounters};
 use inbox::{Inbox, Refused};
 use job::{Accepted, AsyncTask, Begin, Job, PendingResult, Task};
@@ -104,11 +104,8 @@ impl PipelineOptions {
         self
     }
 
-    /// Starts the agents.
-    ///
-    /// # Errors
-    /// [`Error::BadOption`]; [`Error::Io`] if a thread cannot be started.
-    pub fn start(self, database: &Database) -> Result<Pipeline> {
+    /// Starts the agents of a database.
+    pub(crate) fn start_for(self, database: &Arc<Inner>) -> Result<Pipeline> {
         if !(1..=AGENTS_MAX).contains(&self.agents) {
             let detail = format!("{} is not 1..={AGENTS_MAX}", self.agents);
             return Err(Error::BadOption { option: "agents", detail });
@@ -116,7 +113,7 @@ impl PipelineOptions {
         if self.tasks == 0 {
             return Err(Error::BadOption { option: "tasks", detail: "0 is not 1 or more".into() });
         }
-        database.inner.check_process()?;
+        database.check_process()?;
         Pipeline::start(database, self)
     }
 }
@@ -156,8 +153,9 @@ struct PipelineShared {
 /// Runs the transactions of thousands of clients on a few threads, and delivers each result to its
 /// client when it is durable.
 ///
-/// [`submit`](Database::submit) runs the closure on the caller's thread; a pipeline is for programs
-/// whose clients are not threads: connections, sessions, tasks. It is shared by reference or `Arc`.
+/// [`submit`](crate::Database::submit) runs the closure on the caller's thread; a pipeline is for
+/// programs whose clients are not threads: connections, sessions, tasks. It is shared by reference
+/// or `Arc`.
 ///
 /// ```
 /// use clearway::PipelineOptions;
@@ -177,25 +175,25 @@ struct PipelineShared {
 /// # Ok::<(), clearway::Error>(())
 /// ```
 ///
-/// Closures run as in [`transact`](Database::transact): more than once if the transaction is a
-/// deadlock's victim, so they should have no effects other than through the transaction. Dropping
+/// Closures run as in [`transact`](crate::Database::transact): more than once if the transaction is
+/// a deadlock's victim, so they should have no effects other than through the transaction. Dropping
 /// the pipeline [closes](Pipeline::close) it.
 ///
 /// An agent whose transaction waits for a lock delivers no results meanwhile, and if all agents
 /// wait, no transaction is run. Therefore a closure must not wait for another result of the same
 /// pipeline. A closure that needs a lock which an asynchronous closure of the same agent holds
 /// fails with [`Error::SelfWait`], since the asynchronous closure cannot go on while this one
-/// blocks the agent. The owner of an [interactive transaction](Database::begin) must not wait for a
-/// result of the pipeline either while that transaction holds locks that closures need.
+/// blocks the agent. The owner of an [interactive transaction](crate::Database::begin) must not
+/// wait for a result of the pipeline either while that transaction holds locks that closures need.
 pub struct Pipeline {
     shared: Arc<PipelineShared>,
     agents: Mutex<Vec<thread::JoinHandle<()>>>,
 }
 
 impl Pipeline {
-    fn start(database: &Database, options: PipelineOptions) -> Result<Pipeline> {
+    fn start(database: &Arc<Inner>, options: PipelineOptions) -> Result<Pipeline> {
         let shared = Arc::new(PipelineShared {
-            database: Arc::clone(&database.inner),
+            database: Arc::clone(database),
             inboxes: (0..options.agents).map(|_| CachePadded::new(Inbox::new())).collect(),
             counters: (0..options.agents).map(|_| CachePadded::default()).collect(),
             asleep: CachePadded::default(),
@@ -209,7 +207,7 @@ impl Pipeline {
             // On an error, the drop ends the agents that already run.
             let started = builder
                 .spawn(move || Agent::new(shared, number).run())
-                .map_err(|error| Error::io("start a thread for", database.path(), error))?;
+                .map_err(|error| Error::io("start a thread for", &database.path, error))?;
             pipeline.agents.lock().push(started);
         }
         Ok(pipeline)

@@ -25,7 +25,7 @@ use clearway_sync::{
 };
 use clearway_txn::{Kind, RetryContext};
 
-use crate::{Pending, Transaction, database::Inner, statistics::Count};
+use crate::{Pending, Transaction, inner::Inner, statistics::Count};
 
 /// Upper bound on the pause before the first retry; the bound doubles with each further retry.
 const PAUSE_FIRST_US: u64 = 20;

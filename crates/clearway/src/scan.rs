@@ -299,3 +299,58 @@ impl Iterator for Scan<'_> {
 }
 
 impl std::iter::FusedIterator for Scan<'_> {}
+
+impl Transaction {
+    /// Returns a cursor over a key range, for programs that run other operations between two
+    /// entries. The cursor sees what this transaction writes ahead of it.
+    ///
+    /// # Errors
+    /// Those of [`get`](Transaction::get).
+    pub fn cursor(
+        &mut self,
+        table: &Table,
+        range: impl KeyRange,
+        direction: Direction,
+    ) -> Result<Cursor> {
+        Cursor::open(self, table, &range, direction, ReadIntent::Read)
+    }
+
+    /// Iterates over the entries of a key range, smallest key first. The part of the range that has
+    /// been read is locked completely: no other transaction can insert, change or delete a key in
+    /// it.
+    ///
+    /// The iterator yields the errors of [`get`](Transaction::get). An error that was yielded
+    /// prevents the commit of the transaction unless it is handled: see [`Scan`].
+    ///
+    /// ```
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let fruit = db.table("fruit")?;
+    /// let names = db.transact("list", |tx| {
+    ///     for name in ["apple", "pear", "plum", "quince"] {
+    ///         tx.put(&fruit, name, "")?;
+    ///     }
+    ///     tx.scan(&fruit, "b"..).take(2).map(|entry| Ok(entry?.0)).collect::<Result<Vec<_>, _>>()
+    /// })?;
+    /// assert_eq!(names, [b"pear", b"plum"]);
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    pub fn scan(&mut self, table: &Table, range: impl KeyRange) -> Scan<'_> {
+        let cursor = Cursor::open(self, table, &range, Direction::Ascending, ReadIntent::Read);
+        Scan::new(self, cursor)
+    }
+
+    /// Iterates over the entries of a key range, largest key first.
+    pub fn scan_descending(&mut self, table: &Table, range: impl KeyRange) -> Scan<'_> {
+        let cursor = Cursor::open(self, table, &range, Direction::Descending, ReadIntent::Read);
+        Scan::new(self, cursor)
+    }
+
+    /// Iterates over the entries of a key range, smallest key first, and locks each as a write
+    /// does. With [`skip_locked`](Scan::skip_locked), it returns only entries that no other
+    /// transaction has locked, so that workers can take jobs from one table without waiting for
+    /// each other.
+    pub fn scan_for_update(&mut self, table: &Table, range: impl KeyRange) -> Scan<'_> {
+        let cursor = Cursor::open(self, table, &range, Direction::Ascending, ReadIntent::Update);
+        Scan::new(self, cursor)
+    }
+}

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use clearway_base::{Error, Lsn, Result};
 use clearway_lock::AbsoluteMode;
 use clearway_sync::step;
-use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Committed, Kind, Savepoint};
 
 use crate::{
-    CommitMode, Cursor, KeyRange, LockWait, Pending, Scan, Table,
-    database::Inner,
+    CommitMode, LockWait, Pending, Table,
+    inner::Inner,
     statistics::{Count, Shard, Uncounted},
     timings::{Began, Timings},
 };
@@ -312,59 +311,6 @@ impl Transaction {
         self.note(result)
     }
 
-    /// Iterates over the entries of a key range, smallest key first. The part of the range that has
-    /// been read is locked completely: no other transaction can insert, change or delete a key in
-    /// it.
-    ///
-    /// The iterator yields the errors of [`get`](Transaction::get). An error that was yielded
-    /// prevents the commit of the transaction unless it is handled: see [`Scan`].
-    ///
-    /// ```
-    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
-    /// let fruit = db.table("fruit")?;
-    /// let names = db.transact("list", |tx| {
-    ///     for name in ["apple", "pear", "plum", "quince"] {
-    ///         tx.put(&fruit, name, "")?;
-    ///     }
-    ///     tx.scan(&fruit, "b"..).take(2).map(|entry| Ok(entry?.0)).collect::<Result<Vec<_>, _>>()
-    /// })?;
-    /// assert_eq!(names, [b"pear", b"plum"]);
-    /// # Ok::<(), clearway::Error>(())
-    /// ```
-    pub fn scan(&mut self, table: &Table, range: impl KeyRange) -> Scan<'_> {
-        let cursor = Cursor::open(self, table, &range, Direction::Ascending, ReadIntent::Read);
-        Scan::new(self, cursor)
-    }
-
-    /// Iterates over the entries of a key range, largest key first.
-    pub fn scan_descending(&mut self, table: &Table, range: impl KeyRange) -> Scan<'_> {
-        let cursor = Cursor::open(self, table, &range, Direction::Descending, ReadIntent::Read);
-        Scan::new(self, cursor)
-    }
-
-    /// Iterates over the entries of a key range, smallest key first, and locks each as a write
-    /// does. With [`skip_locked`](Scan::skip_locked), it returns only entries that no other
-    /// transaction has locked, so that workers can take jobs from one table without waiting for
-    /// each other.
-    pub fn scan_for_update(&mut self, table: &Table, range: impl KeyRange) -> Scan<'_> {
-        let cursor = Cursor::open(self, table, &range, Direction::Ascending, ReadIntent::Update);
-        Scan::new(self, cursor)
-    }
-
-    /// Returns a cursor over a key range, for programs that run other operations between two
-    /// entries. The cursor sees what this transaction writes ahead of it.
-    ///
-    /// # Errors
-    /// Those of [`get`](Transaction::get).
-    pub fn cursor(
-        &mut self,
-        table: &Table,
-        range: impl KeyRange,
-        direction: Direction,
-    ) -> Result<Cursor> {
-        Cursor::open(self, table, &range, direction, ReadIntent::Read)
-    }
-
     /// Returns the error that makes the closure's transaction roll back, with a reason for the
     /// caller: `return tx.abort("insufficient funds")`.
     ///
@@ -452,8 +398,8 @@ impl Transaction {
     }
 
     /// Returns and clears the error that the iterator of a scan has yielded, after which the
-    /// transaction can be committed; see [`Scan`]. For programs that do not need the entries that
-    /// the scan did not return.
+    /// transaction can be committed; see [`Scan`](crate::Scan). For programs that do not need the
+    /// entries that the scan did not return.
     ///
     /// ```
     /// use clearway::{Error, LockWait};
@@ -490,7 +436,7 @@ impl Transaction {
     ///   transaction could not begin;
     /// - the error that the iterator of a scan yielded, unless the program has accepted it
     ///   ([`acknowledge_error`](Transaction::acknowledge_error)) or rolled back to a savepoint
-    ///   before it, see [`Scan`];
+    ///   before it, see [`Scan`](crate::Scan);
     /// - [`Error::Closed`], [`Error::Poisoned`].
     pub fn commit(self) -> Result<()> {
         self.finish(())?.wait()

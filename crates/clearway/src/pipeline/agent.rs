@@ -15,7 +15,7 @@ use super::{
     inbox::ParkCheck,
     tasks::{Polled, Tasks},
 };
-use crate::database::Inner;
+use crate::inner::Inner;
 
 /// The counters of an agent. Only the agent writes them.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use std::{
 use clearway_base::{Error, Result};
 
 use super::{PipelineShared, tasks::TaskFuture};
-use crate::{LentTransaction, Pending, Transaction, async_runner, database::Inner, runner};
+use crate::{LentTransaction, Pending, Transaction, async_runner, inner::Inner, runner};
 
 /// The contents of an inbox.
 pub(super) enum Accepted {

@@ -12,7 +12,7 @@ use std::{
 use clearway_testkit::disk::{CrashImage, DelayedDisk, Fault, SimDisk, SimOptions};
 
 use super::*;
-use crate::{Options, Table};
+use crate::{Database, Options, Table};
 
 fn open() -> (Database, Table) {
     let db = Options::in_memory().cache_size(8 << 20).open("pipeline").unwrap();
