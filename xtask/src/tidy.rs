@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`sizes`] | length of lines, files and functions |
 //! | [`layers`] | dependencies allowed between crates |
+//! | [`modules`] | circles of modules |
 //! | [`boundaries`] | crates that may name `std::fs`, atomics and `unsafe`; safety arguments |
 //! | [`product`] | planted bugs, names of variants, features inside of functions |
 //! | [`types`] | names of types: unique in the engine |
@@ -22,6 +23,7 @@ mod files;
 mod labels;
 mod language;
 mod layers;
+mod modules;
 mod needs;
 mod product;
 mod scan;
@@ -82,6 +84,7 @@ pub(crate) fn check(root: &Path) -> io::Result<Report> {
     violations.extend(files::check_modules(&sources));
     violations.extend(files::check_folder_form(&sources));
     violations.extend(types::check(&sources));
+    violations.extend(modules::check(&sources));
     for text in &texts {
         if text.path.ends_with("Cargo.toml") {
             violations.extend(layers::check(text));
