@@ -1,7 +1,8 @@
-//! Admission: the number of operations that keep pins is limited, and the others wait in a queue.
+//! Admission: the number of operations that keep pins is limited, and the others wait in two
+//! queues: those whose transactions hold locks, for which others may wait, and the rest.
 //!
-//! Threads and tasks wait in the same queue, each with a waker (that of a thread unparks it). An
-//! operation that ends admits the first of the queue itself, so none overtakes another.
+//! Threads and tasks wait in the same queues, each with a waker (that of a thread unparks it). An
+//! operation that ends admits the next one itself, so none overtakes another of its queue.
 //!
 //! ```text
 //!   Outside ── poll: room ───────────────► Admitted ── leave ──► Outside, the first one admitted
@@ -12,11 +13,13 @@
 //! Invariants:
 //! - ADMISSION-1. `admitted` is at most `max`. It counts the operations that are admitted, those
 //!   that do not know it yet included: an operation that is neither in the queue nor outside.
-//! - ADMISSION-2. While an operation is in the queue, `admitted` is `max`. So each operation in the
-//!   queue is admitted after as many others have left as are before it.
+//! - ADMISSION-2. While an operation is in a queue, `admitted` is `max`. So an operation
+//!   that leaves admits another one.
 //! - ADMISSION-3. No admission is lost: an operation that leaves without knowing that it was
 //!   admitted passes its admission on.
-//! - ADMISSION-4. Wakers are cloned, called and dropped without the mutex: they are foreign code.
+//! - ADMISSION-4. Operations of lock holders go first; but if others wait, one of them is admitted
+//!   after at most [`IN_A_ROW`] lock holders, so that none waits for ever.
+//! - ADMISSION-5. Wakers are cloned, called and dropped without the mutex: they are foreign code.
 
 use std::{
     collections::VecDeque,
@@ -33,14 +36,23 @@ pub(crate) struct PinnedOperations {
     max: usize,
 }
 
+/// Lock holders that are admitted one after the other while other operations wait (ADMISSION-4).
+const IN_A_ROW: u32 = 8;
+
 #[derive(Default)]
 struct AdmissionQueue {
     admitted: usize,
-    /// In the order of the numbers.
-    queue: VecDeque<QueuedOperation>,
+    /// The operations of lock holders, and the others; each in the order of the numbers.
+    lock_holders: VecDeque<QueuedOperation>,
+    others: VecDeque<QueuedOperation>,
+    /// Lock holders that were admitted from the queue since one of the others was.
+    in_a_row: u32,
     next_number: u64,
     is_closed: bool,
 }
+
+/// True for an operation whose transaction holds locks.
+type HoldsLocks = bool;
 
 struct QueuedOperation {
     number: u64,
@@ -53,8 +65,8 @@ struct QueuedOperation {
 pub(crate) enum Admission {
     #[default]
     Outside,
-    /// In the queue under this number, or admitted since.
-    Queued(u64),
+    /// In a queue under this number, or admitted since.
+    Queued(HoldsLocks, u64),
     Admitted,
 }
 
@@ -65,16 +77,22 @@ impl PinnedOperations {
     }
 
     /// Admits the operation, or queues it; its waker is called when it has been admitted.
-    pub(crate) fn poll(&self, place: &mut Admission, waker: &Waker) -> Poll<()> {
+    pub(crate) fn poll(
+        &self,
+        place: &mut Admission,
+        holds_locks: HoldsLocks,
+        waker: &Waker,
+    ) -> Poll<()> {
         if *place == Admission::Admitted {
             return Poll::Ready(());
         }
         let waker = Some(waker.clone());
         let mut state = self.state.lock();
         match *place {
-            Admission::Queued(number) => {
-                if let Some(at) = state.find(number) {
-                    let replaced = mem::replace(&mut state.queue[at].waker, waker);
+            Admission::Queued(was_holder, number) => {
+                let queue = state.queue(was_holder);
+                if let Some(at) = find(queue, number) {
+                    let replaced = mem::replace(&mut queue[at].waker, waker);
                     drop(state);
                     drop(replaced);
                     return Poll::Pending;
@@ -83,8 +101,8 @@ impl PinnedOperations {
             _ if state.admitted == self.max => {
                 let number = state.next_number;
                 state.next_number += 1;
-                state.queue.push_back(QueuedOperation { number, waker });
-                *place = Admission::Queued(number);
+                state.queue(holds_locks).push_back(QueuedOperation { number, waker });
+                *place = Admission::Queued(holds_locks, number);
                 return Poll::Pending;
             }
             _ => state.admitted += 1,
@@ -95,9 +113,9 @@ impl PinnedOperations {
     }
 
     /// Waits until the operation is admitted.
-    pub(crate) fn enter(&self, place: &mut Admission) {
+    pub(crate) fn enter(&self, place: &mut Admission, holds_locks: HoldsLocks) {
         if *place != Admission::Admitted {
-            block_on(poll_fn(|context| self.poll(place, context.waker())));
+            block_on(poll_fn(|context| self.poll(place, holds_locks, context.waker())));
         }
     }
 
@@ -109,10 +127,13 @@ impl PinnedOperations {
         }
         let mut state = self.state.lock();
         let removed = match left {
-            Admission::Queued(number) => state.find(number).and_then(|at| state.queue.remove(at)),
+            Admission::Queued(holds_locks, number) => {
+                let queue = state.queue(holds_locks);
+                find(queue, number).and_then(|at| queue.remove(at))
+            }
             _ => None,
         };
-        // In the queue no longer: it is admitted (ADMISSION-1, ADMISSION-3).
+        // In no queue any more: it is admitted (ADMISSION-1, ADMISSION-3).
         let next = if removed.is_none() { state.admit_next() } else { None };
         drop(state);
         if let Some(waker) = next {
@@ -124,8 +145,9 @@ impl PinnedOperations {
     pub(crate) fn close(&self) {
         let mut state = self.state.lock();
         state.is_closed = true;
-        let wakers: Vec<Waker> =
-            state.queue.iter_mut().filter_map(|queued| queued.waker.take()).collect();
+        let AdmissionQueue { lock_holders, others, .. } = &mut *state;
+        let queued = lock_holders.iter_mut().chain(others);
+        let wakers: Vec<Waker> = queued.filter_map(|queued| queued.waker.take()).collect();
         drop(state);
         wakers.into_iter().for_each(wake);
     }
@@ -140,19 +162,23 @@ impl PinnedOperations {
     #[cfg(test)]
     pub(crate) fn counts(&self) -> (usize, usize) {
         let state = self.state.lock();
-        (state.admitted, state.queue.len())
+        (state.admitted, state.lock_holders.len() + state.others.len())
     }
 }
 
 impl AdmissionQueue {
-    fn find(&self, number: u64) -> Option<usize> {
-        self.queue.binary_search_by_key(&number, |queued| queued.number).ok()
+    fn queue(&mut self, holds_locks: HoldsLocks) -> &mut VecDeque<QueuedOperation> {
+        if holds_locks { &mut self.lock_holders } else { &mut self.others }
     }
 
-    /// Passes one admission on to the first of the queue (ADMISSION-2). Returns its waker.
+    /// Passes one admission on to the next operation (ADMISSION-2). Returns its waker.
     fn admit_next(&mut self) -> Option<Waker> {
         invariant(self.admitted > 0, "ADMISSION-1: as many operations leave as were admitted");
-        match self.queue.pop_front() {
+        let is_turn_of_others = self.in_a_row >= IN_A_ROW || self.lock_holders.is_empty();
+        let holds_locks = self.others.is_empty() || !is_turn_of_others; // ADMISSION-4
+        let next = self.queue(holds_locks).pop_front();
+        self.in_a_row = if holds_locks && !self.others.is_empty() { self.in_a_row + 1 } else { 0 };
+        match next {
             Some(queued) => queued.waker,
             None => {
                 self.admitted -= 1;
@@ -160,6 +186,10 @@ impl AdmissionQueue {
             }
         }
     }
+}
+
+fn find(queue: &VecDeque<QueuedOperation>, number: u64) -> Option<usize> {
+    queue.binary_search_by_key(&number, |queued| queued.number).ok()
 }
 
 #[cfg(all(test, loom))]

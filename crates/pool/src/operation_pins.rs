@@ -11,7 +11,8 @@
 //!   the page that it waits for included.
 //! - PINS-2. All operations together keep at most a quarter of the cache; if the cache is so small
 //!   that not even one operation's pins fit in that, one operation at a time keeps pins. Operations
-//!   that may not keep pins yet wait in a queue (`admission`), without a pin. So there are always
+//!   that may not keep pins yet wait in a queue (`admission`), those of lock holders first, without
+//!   a pin. So there are always
 //!   pages to evict for those that read.
 //! - PINS-3. An operation that keeps pins waits only for disk, log and page latches. No holder of a
 //!   page latch waits for PINS-2, since that wait comes between two steps. The driver drops the
@@ -54,6 +55,8 @@ pub(crate) fn operations_max(capacity: usize) -> usize {
 pub struct OperationPins {
     pool: Arc<Pool>,
     admission: Admission,
+    /// True if the operation's transaction holds locks: it is then admitted before others.
+    holds_locks: bool,
     /// Pages that are pinned for this operation; the one needed last is the last.
     pins: Vec<PageId>,
     /// The wait for the page that a task takes.
@@ -67,13 +70,26 @@ impl OperationPins {
     #[cold]
     pub fn new(pool: &Arc<Pool>) -> OperationPins {
         let (pool, admission) = (pool.clone(), Admission::Outside);
-        OperationPins { pool, admission, pins: Vec::new(), wait: None, taken: 0 }
+        OperationPins {
+            pool,
+            admission,
+            holds_locks: false,
+            pins: Vec::new(),
+            wait: None,
+            taken: 0,
+        }
+    }
+
+    /// Sets whether the operation's transaction holds locks, for which others may wait: it is then
+    /// admitted before those that hold none (ADMISSION-4). To be called before a page is taken.
+    pub fn set_holds_locks(&mut self, holds_locks: bool) {
+        self.holds_locks = holds_locks;
     }
 
     /// Waits until the operation may keep pins (PINS-2). [`OperationPins::take`] does it, too.
     #[cold]
     pub fn admit(&mut self) {
-        self.pool.pinned_operations.enter(&mut self.admission);
+        self.pool.pinned_operations.enter(&mut self.admission, self.holds_locks);
     }
 
     /// Reads a page in if it is absent, and keeps it in memory. If the page is being read already,
@@ -170,7 +186,7 @@ impl OperationPins {
 
     fn poll_admit(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
         let operations = &self.pool.pinned_operations;
-        if operations.poll(&mut self.admission, cx.waker()).is_ready() {
+        if operations.poll(&mut self.admission, self.holds_locks, cx.waker()).is_ready() {
             return Poll::Ready(Ok(()));
         }
         if operations.is_closed() {

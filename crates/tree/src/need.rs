@@ -123,6 +123,12 @@ pub trait Wait {
     /// `LogFull`, `DiskFull`, `Poisoned`.
     fn wait_for_log_space(&mut self, bytes: usize) -> Result<()>;
 
+    /// Returns true if the transaction holds locks, for which others may wait: its operations then
+    /// get pages before those of others, if not all can.
+    fn holds_locks(&self) -> bool {
+        false
+    }
+
     /// Returns the longest wait for a page that the disk is reading.
     fn page_limit(&self) -> Duration {
         PAGE_LIMIT
@@ -189,11 +195,14 @@ fn meet<E: Wait>(
         Need::Lock { id, mode, name } => env.wait_for_lock(id, mode, &name),
         Need::LogSpace(bytes) => env.wait_for_log_space(bytes),
         Need::Page(page) => {
-            let limit = env.page_limit();
-            pins.get_or_insert_with(|| OperationPins::new(pool)).take(page, limit)
+            let (limit, holds_locks) = (env.page_limit(), env.holds_locks());
+            let pins = pins.get_or_insert_with(|| OperationPins::new(pool));
+            pins.set_holds_locks(holds_locks);
+            pins.take(page, limit)
         }
         Need::Pages(pages) => {
             let pins = pins.get_or_insert_with(|| OperationPins::new(pool));
+            pins.set_holds_locks(env.holds_locks());
             pins.admit();
             let (began, limit) = (Instant::now(), env.page_limit());
             pool.load(&pages, ReadPriority::Foreground, limit);

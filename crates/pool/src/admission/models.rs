@@ -11,7 +11,7 @@ use super::*;
 
 fn run(operations: &PinnedOperations, running: &AtomicUsize) {
     let mut place = Admission::Outside;
-    operations.enter(&mut place);
+    operations.enter(&mut place, false);
     assert_eq!(running.fetch_add(1, Ordering::Relaxed), 0);
     running.fetch_sub(1, Ordering::Relaxed);
     operations.leave(&mut place);
@@ -47,8 +47,8 @@ fn task_that_is_dropped_passes_its_admission_on() {
         let operations = Arc::new(PinnedOperations::new(1));
         let running = Arc::new(AtomicUsize::new(0));
         let (mut first, mut task) = (Admission::Outside, Admission::Outside);
-        assert!(operations.poll(&mut first, Waker::noop()).is_ready());
-        assert!(operations.poll(&mut task, Waker::noop()).is_pending());
+        assert!(operations.poll(&mut first, false, Waker::noop()).is_ready());
+        assert!(operations.poll(&mut task, true, Waker::noop()).is_pending());
         let behind = {
             let (operations, running) = (operations.clone(), running.clone());
             thread::spawn(move || run(&operations, &running))

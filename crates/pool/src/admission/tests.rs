@@ -23,13 +23,14 @@ impl Wake for Woken {
 #[derive(Default)]
 struct Operation {
     place: Admission,
+    holds_locks: bool,
     woken: Arc<Woken>,
 }
 
 impl Operation {
     fn poll(&mut self, operations: &PinnedOperations) -> bool {
         let waker = Waker::from(self.woken.clone());
-        operations.poll(&mut self.place, &waker).is_ready()
+        operations.poll(&mut self.place, self.holds_locks, &waker).is_ready()
     }
 
     fn woken(&self) -> u32 {
@@ -113,7 +114,7 @@ fn thread_and_task_are_admitted_in_turn() {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             let mut place = Admission::Outside;
-            operations.enter(&mut place);
+            operations.enter(&mut place, false);
             operations.leave(&mut place);
         });
         while operations.counts().1 < 2 {
@@ -139,5 +140,54 @@ fn close_wakes_all_and_admits_none() {
     assert!(queue[1..].iter().all(|operation| operation.woken() == 1));
     assert!(operations.is_closed() && !queue[1].poll(&operations));
     queue.iter_mut().for_each(|operation| operations.leave(&mut operation.place));
+    assert_eq!(operations.counts(), (0, 0));
+}
+
+/// Polls operations once, each of which waits behind the one that is admitted.
+fn queue_up(operations: &PinnedOperations, holds_locks: bool, count: usize) -> Vec<Operation> {
+    let new = || Operation { holds_locks, ..Operation::default() };
+    let mut queued: Vec<Operation> = std::iter::repeat_with(new).take(count).collect();
+    assert!(queued.iter_mut().all(|operation| !operation.poll(operations)));
+    queued
+}
+
+#[test]
+fn operations_of_lock_holders_go_first() {
+    let (operations, mut first) = queue_of(1);
+    let mut others = queue_up(&operations, false, 2);
+    let mut holders = queue_up(&operations, true, 2);
+    operations.leave(&mut first[0].place);
+    for holder in &mut holders {
+        assert_eq!(holder.woken(), 1);
+        assert!(holder.poll(&operations));
+        assert!(others.iter_mut().all(|other| !other.poll(&operations)));
+        operations.leave(&mut holder.place);
+    }
+    for other in &mut others {
+        assert!(other.poll(&operations));
+        operations.leave(&mut other.place);
+    }
+    assert_eq!(operations.counts(), (0, 0));
+}
+
+#[test]
+fn lock_holders_keep_no_one_waiting_for_ever() {
+    let (operations, mut first) = queue_of(1);
+    let mut other = queue_up(&operations, false, 1).remove(0);
+    let mut holders = VecDeque::from(queue_up(&operations, true, 2));
+    operations.leave(&mut first[0].place);
+    let mut before = 0;
+    while !other.poll(&operations) {
+        assert!(before < 2 * IN_A_ROW, "ADMISSION-4");
+        let mut holder = holders.pop_front().unwrap();
+        assert!(holder.poll(&operations));
+        // It has the next one waiting before it leaves.
+        holders.extend(queue_up(&operations, true, 1));
+        operations.leave(&mut holder.place);
+        before += 1;
+    }
+    assert_eq!(before, IN_A_ROW);
+    operations.leave(&mut other.place);
+    holders.iter_mut().for_each(|holder| operations.leave(&mut holder.place));
     assert_eq!(operations.counts(), (0, 0));
 }

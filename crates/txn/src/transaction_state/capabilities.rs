@@ -176,6 +176,11 @@ impl Wait for TransactionState {
     }
 
     #[cold]
+    fn holds_locks(&self) -> bool {
+        self.owner.held() > 0
+    }
+
+    #[cold]
     fn page_limit(&self) -> Duration {
         match self.core.locks.time_limit(self.limit) {
             None | Some(Duration::ZERO) => PAGE_LIMIT,
