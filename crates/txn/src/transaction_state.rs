@@ -55,7 +55,7 @@ use clearway_tree::{LeafHint, Tree};
 use deallocation::Deallocation;
 pub use retry::RetryContext;
 pub(crate) use states::Transactions;
-use table_use::TableUse;
+use table_use::{TableUse, UsedTables};
 pub(crate) use tasks::FirstStep;
 
 use crate::{
@@ -116,7 +116,7 @@ pub(crate) struct TransactionState {
     refused: Option<(LockId, RangeMode)>,
     /// The waits of this transaction that have not been counted yet.
     passed_waits: Vec<PassedWait>,
-    tables: Vec<TableUse>,
+    tables: UsedTables,
     /// The intent lock the running transaction holds on the database.
     database: Option<IntentMode>,
     /// See TXN-6.
@@ -162,7 +162,7 @@ impl TransactionState {
             has_published: false,
             refused: None,
             passed_waits: Vec::new(),
-            tables: Vec::new(),
+            tables: UsedTables::default(),
             database: None,
             cover: RangeMode::NN,
             savepoints: Vec::new(),
@@ -256,15 +256,15 @@ impl TransactionState {
         }
     }
 
-    /// Returns the table's index in `tables` if the transaction holds `mode` on the table, and else
-    /// the error with the index of the table's place, if it has one.
+    /// Returns `Ok` with the table's index in `tables` if the transaction holds `mode` on the
+    /// table; otherwise `Err` with that index, or with `None` if the table is not in `tables`.
     #[inline]
     fn entered(
         &self,
         table: &Table,
         mode: IntentMode,
     ) -> std::result::Result<usize, Option<usize>> {
-        let at = self.tables.iter().position(|used| used.tree == table.id());
+        let at = self.tables.find(table.id());
         match at {
             Some(at)
                 if table.belongs_to(self.opening)
@@ -316,10 +316,7 @@ impl TransactionState {
         if table.is_dropped() {
             return unknown();
         }
-        let at = at.unwrap_or_else(|| {
-            self.tables.push(TableUse::new(tree));
-            self.tables.len() - 1
-        });
+        let at = at.unwrap_or_else(|| self.tables.add(tree));
         let database = self.database.filter(|_| tree != TreeId::CATALOGUE);
         if self.tables[at].hold(mode, database) {
             self.publish_absolute(tree, self.tables[at].intent);
@@ -430,8 +427,8 @@ impl TransactionState {
     fn undo_one(&mut self, body: &[u8]) -> Result<()> {
         let core = self.core.clone();
         let tree = core.tree_of(body)?;
-        let used = self.tables.iter().find(|used| used.tree == tree.id());
-        self.cover = used.map_or(RangeMode::NN, |used| used.cover); // TXN-6
+        let at = self.tables.find(tree.id());
+        self.cover = at.map_or(RangeMode::NN, |at| self.tables[at].cover); // TXN-6
         tree.undo(self, body)?;
         self.free_unlinked()
     }

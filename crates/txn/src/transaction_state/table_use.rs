@@ -1,9 +1,68 @@
 //! The tables that a transaction uses: for each, the intent lock and the place of the last
 //! operation.
 
+use std::ops::{Deref, DerefMut};
+
 use clearway_base::TreeId;
 use clearway_lock::{IntentMode, RangeMode};
 use clearway_tree::LeafHint;
+
+/// The tables that a transaction has used, and some that earlier ones of its state have used.
+#[derive(Default)]
+pub(super) struct UsedTables {
+    list: Vec<TableUse>,
+    /// By the lowest bits of a tree's id: the index at which the tree's table probably is.
+    guesses: [u8; GUESSES],
+}
+
+/// Enough that the tables of a transaction rarely share one.
+const GUESSES: usize = 32;
+
+impl UsedTables {
+    /// Returns the index of a tree's table.
+    #[inline]
+    pub(super) fn find(&self, tree: TreeId) -> Option<usize> {
+        let guess = usize::from(self.guesses[tree.0 as usize % GUESSES]);
+        match self.list.get(guess) {
+            Some(used) if used.tree == tree => Some(guess),
+            _ => self.search(tree),
+        }
+    }
+
+    #[inline(never)]
+    fn search(&self, tree: TreeId) -> Option<usize> {
+        self.list.iter().position(|used| used.tree == tree)
+    }
+
+    /// Adds a tree's table, which is not there yet, and returns its index.
+    pub(super) fn add(&mut self, tree: TreeId) -> usize {
+        let at = self.list.len();
+        self.list.push(TableUse::new(tree));
+        // The table that was added last has the guess; others of the same bits are searched for.
+        self.guesses[tree.0 as usize % GUESSES] = u8::try_from(at).unwrap_or(u8::MAX);
+        at
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+    }
+}
+
+impl Deref for UsedTables {
+    type Target = [TableUse];
+
+    #[inline]
+    fn deref(&self) -> &[TableUse] {
+        &self.list
+    }
+}
+
+impl DerefMut for UsedTables {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [TableUse] {
+        &mut self.list
+    }
+}
 
 /// The part of a transaction state that concerns one table.
 pub(super) struct TableUse {
@@ -91,5 +150,28 @@ impl TableUse {
                 self.hint = LeafHint::default();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_found_whatever_their_ids_share() {
+        let mut tables = UsedTables::default();
+        let ids: Vec<TreeId> = (0..600).map(|n| TreeId(n * 16 % 599)).collect();
+        for (at, id) in ids.iter().enumerate() {
+            assert_eq!(tables.find(*id), ids[..at].iter().position(|other| other == id));
+            if tables.find(*id).is_none() {
+                assert_eq!(tables.add(*id), at);
+            }
+        }
+        for id in &ids[..599] {
+            let at = tables.find(*id).unwrap();
+            assert_eq!(tables[at].tree, *id);
+        }
+        tables.clear();
+        assert!(ids.iter().all(|id| tables.find(*id).is_none()));
     }
 }
