@@ -30,9 +30,10 @@ use crate::{
 ///   [`rollback_to`](AsyncTransaction::rollback_to) that was polled takes place all the same. If
 ///   the operation has made the transaction a deadlock's victim, the next one reports the
 ///   deadlock, and a commit fails.)
-/// - A transaction that is dropped before its commit was requested is rolled back, by a thread of
-///   the database, whatever becomes of the executor; its locks are released then.
-///   [`Database::close`](crate::Database::close) waits for these rollbacks.
+/// - A transaction that is dropped before its commit was requested is rolled back, whatever becomes
+///   of the executor: by the drop itself if there is nothing to undo, otherwise by a thread of the
+///   database. Its locks are released then. [`Database::close`](crate::Database::close) waits for
+///   these rollbacks.
 /// - If the future of a [`commit`](AsyncTransaction::commit) was polled, the transaction is
 ///   committed.
 ///

@@ -57,9 +57,10 @@
 //!   If the engine finds its own memory in an impossible state ([`Error::BrokenInvariant`]), every
 //!   database of the process stops in the same way until the process ends.
 //! - **Checked.** Pages, log records and the superblock carry checksums that include their
-//!   location; damage causes an error ([`Error::Corrupt`], [`Error::CorruptPage`]), never a wrong
-//!   result. Two kinds of damage go unnoticed: a stale copy of a whole page, left by a device that
-//!   loses writes, and damage to the very end of a log that was not closed (README, "Guarantees").
+//!   location; damage causes an error ([`Error::Corrupt`], [`Error::CorruptPage`]) and not a wrong
+//!   result, with two exceptions that go unnoticed: a stale copy of a whole page, left by a device
+//!   that loses writes, and damage to the very end of a log that was not closed (README,
+//!   "Guarantees").
 //!
 //! # Locks
 //! Locks are taken on keys and on the gaps between them, separately. A lock on key *A* can cover
@@ -120,8 +121,8 @@
 //! [`Transaction::lock_wait`] sets one; a wait that exceeds it fails with [`Error::LockTimeout`],
 //! which is returned to the caller without a retry, since retries would multiply the limit.
 //!
-//! The error names each member, the lock it held and the lock it waited for; see [finding hot
-//! rows](#finding-hot-rows).
+//! [`Error::Deadlock`] names each member of the cycle, the lock it held and the lock it waited for;
+//! see [finding hot rows](#finding-hot-rows).
 //!
 //! A thread that waits for itself is another matter: a closure that runs a second transaction,
 //! which needs a lock of the first. Such a call fails at once with [`Error::SelfWait`]. So does a
@@ -143,13 +144,12 @@
 //! [`Database::lock_waits`], also a part of [`Database::stats`], reports the number and length of
 //! lock waits for each table and each type of transaction, at most 64 keys (those with the most
 //! waits), and the last 16 deadlocks: each member, the lock it held, its mode, and the lock it
-//! waited for.
-//! The type is the name given to [`transact`](Database::transact), [`submit`](Database::submit) or
-//! [`begin_as`](Database::begin_as). The counters are always on: only waits are counted, so a lock
-//! that is granted at once costs nothing more. Errors give the same information for a single case:
-//! [`Error::Deadlock`], [`Error::LockTimeout`] and [`Error::WouldBlock`] name the key, the mode,
-//! and transactions that hold the lock. (The key is named for diagnosis only: it may not be
-//! committed yet.)
+//! waited for. The type is the name given to [`transact`](Database::transact),
+//! [`submit`](Database::submit) or [`begin_as`](Database::begin_as). The counters are always on:
+//! only waits are counted, so a lock that is granted at once costs nothing more. Errors give the
+//! same information for a single case: [`Error::LockTimeout`] and [`Error::WouldBlock`] name the
+//! lock, the mode and, for a lock on a key, transactions that hold it; [`Error::Deadlock`] names
+//! the members of the cycle. (The key is named for diagnosis only: it may not be committed yet.)
 //!
 //! [`Database::waits`] lists the waits that go on at this moment: who waits for which lock, since
 //! when, and which transactions are in the way. It is the call for a database that seems to stand

@@ -54,8 +54,8 @@ pub enum Need {
     LogSpace(usize),
     /// A page that is not in memory.
     Page(PageId),
-    /// The first of these pages, none of which needs to be in memory; the operation will soon need
-    /// the others, too.
+    /// The first of these pages; the operation will soon need the others, too. Any of them may be
+    /// absent.
     Pages(Vec<PageId>),
     /// A longer data file.
     FileLength {

@@ -99,11 +99,12 @@ impl LockFreeInsertion {
         loop {
             let start = EndWord(seen).end(durable);
             let word = next(EndWord(seen), start)?;
-            // AcqRel: an earlier reservation happens before a later one, as under a latch, on which
-            // the transaction table relies (TXN-TABLE-3). Release also pairs with the Acquire in
-            // `end`. This order is not needed for the bytes of the records: a flusher sees them
-            // through the links, and a thread that reuses a part of the ring, through the durable
-            // LSN, which `next` reads with Acquire when it checks the room.
+            // AcqRel: an earlier reservation happens before a later one, as it would under a latch.
+            // The transaction table relies on that order (TXN-TABLE-3). Release also pairs with the
+            // Acquire in `end`. This order is not needed for the bytes of the records. A flusher
+            // sees them through the links. A thread that reuses a part of the ring writes only
+            // after the flusher has read the old bytes: `next` reads the durable LSN with Acquire
+            // when it checks the room.
             match self.end_word.compare_exchange_weak(
                 seen,
                 word.0,
