@@ -225,7 +225,8 @@ impl Database {
     /// # Errors
     /// As for [`transact`](Database::transact), except that the [`Pending`] reports two kinds of
     /// errors instead of this call:
-    /// - a failure of the log;
+    /// - a failure of the log after the commit record was inserted, or while an error waits for
+    ///   what the closure has read;
     /// - an error of the closure, including the [`Error::Deadlock`] of the last attempt and a
     ///   panic, if the closure has read something that is not durable yet, since the error may
     ///   reveal it. Such a `Pending` becomes ready with the next flush, like that of a commit.
@@ -443,10 +444,10 @@ impl Database {
         self.inner.engine.waits()
     }
 
-    /// Returns, for each type of transaction, how long transactions held their locks and how long
-    /// their results then waited for the log, since the database was opened. One transaction in 16
-    /// is timed, or the share set with [`Options::time_one_in`]; one that did not commit, or whose
-    /// result was never retrieved, is not counted.
+    /// Returns, for each type of transaction, how long transactions ran until their locks were
+    /// released, and how long their results then waited for the log, since the database was opened.
+    /// One transaction in 16 is timed, or the share set with [`Options::time_one_in`]; one that did
+    /// not commit, or whose result was never retrieved, is not counted.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;

@@ -124,14 +124,16 @@
 //! [`Error::Deadlock`] names each member of the cycle, the lock it held and the lock it waited for;
 //! see [finding hot rows](#finding-hot-rows).
 //!
-//! A thread that waits for itself is another matter: a closure that runs a second transaction,
-//! which needs a lock of the first. Such a call fails at once with [`Error::SelfWait`]. So does a
-//! closure on an agent of a [`Pipeline`] that needs a lock of an asynchronous closure of the same
-//! agent. For an interactive transaction ([`begin`](Database::begin)) the engine does not know
-//! which thread will end it, so a wait for one is not recognized as such: it ends with that
-//! transaction, or at the limit. Of the transactions that use a table, only those are known that
-//! have locked the whole of it. So if a closure uses a table and then has another transaction lock
-//! the whole of it, that call does not fail with `SelfWait` either: it ends at the limit.
+//! A thread can also come to wait for itself: a closure runs a second transaction, and an operation
+//! of the second needs a lock that the first holds. That operation fails at once with
+//! [`Error::SelfWait`]. So does a closure on an agent of a [`Pipeline`] that needs a lock of an
+//! asynchronous closure of the same agent. For an interactive transaction
+//! ([`begin`](Database::begin)) the engine does not know which thread will end it, so a wait for a
+//! lock of such a transaction is never recognized as a self-wait: it ends with that transaction, or
+//! at the limit. Of the transactions that use a table, only those are known that have locked the
+//! whole of it. So if a closure uses a table and then has another transaction lock the whole of it,
+//! that call does not fail with `SelfWait` either: it waits until the limit, or for ever if none is
+//! set.
 //!
 //! # Not waiting
 //! A single call can have a different wait limit:
@@ -157,15 +159,16 @@
 //!
 //! # Where the time goes
 //! [`Database::timings`], also a part of [`Database::stats`], has three histograms for each type of
-//! transaction: how long it held its locks, how long its result then waited for the log, and the
-//! sum of both. Without early release, locks would be held for the sum. One transaction in 16 is
-//! timed (see [`Options::time_one_in`]).
+//! transaction: how long it ran until its locks were released, how long its result then waited for
+//! the log, and the sum of both. Without early release, locks would be held for the sum. One
+//! transaction in 16 is timed (see [`Options::time_one_in`]).
 //!
-//! A lock is handed over: it counts as held from its grant on, also while the task that waits for
-//! it was not polled yet. [`WaitCounts::grant_to_poll`], by table and type, has the time from the
-//! grant to the poll; if it is long, the executor polls late, and delays all others that wait for
-//! the lock. [`TypeStats::long_steps`] counts the times that a closure, or one poll of an
-//! asynchronous one, kept an agent of a [`Pipeline`] for longer than 10 ms.
+//! A released lock is granted to the next waiter directly. It counts as held from that grant on,
+//! even before the task that was waiting for it is polled. [`WaitCounts::grant_to_poll`], by table
+//! and type, has the time from the grant to the poll; if it is long, the executor polls late, and
+//! delays all others that wait for the lock. [`TypeStats::long_steps`] counts the times that a
+//! closure, or one poll of an asynchronous one, kept an agent of a [`Pipeline`] for longer than 10
+//! ms.
 //!
 //! # Limits
 //! | | |

@@ -179,12 +179,14 @@ struct PipelineShared {
 /// a deadlock's victim, so they should have no effects other than through the transaction. Dropping
 /// the pipeline [closes](Pipeline::close) it.
 ///
-/// An agent whose transaction waits for a lock delivers no results meanwhile, and if all agents
-/// wait, no transaction is run. Therefore a closure must not wait for another result of the same
-/// pipeline. A closure that needs a lock which an asynchronous closure of the same agent holds
-/// fails with [`Error::SelfWait`], since the asynchronous closure cannot go on while this one
-/// blocks the agent. The owner of an [interactive transaction](crate::Database::begin) must not
-/// wait for a result of the pipeline either while that transaction holds locks that closures need.
+/// An agent that runs a closure of [`submit`](Pipeline::submit) delivers no results while that
+/// closure waits for a lock, and if all agents wait in this way, no transaction is run. (An
+/// asynchronous closure does not keep its agent while it waits.) Therefore a closure must not wait
+/// for another result of the same pipeline. A closure that needs a lock which an asynchronous
+/// closure of the same agent holds fails with [`Error::SelfWait`], since the asynchronous closure
+/// cannot go on while this one blocks the agent. The owner of an [interactive
+/// transaction](crate::Database::begin) must not wait for a result of the pipeline either while
+/// that transaction holds locks that closures need.
 pub struct Pipeline {
     shared: Arc<PipelineShared>,
     agents: Mutex<Vec<thread::JoinHandle<()>>>,

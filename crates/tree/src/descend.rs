@@ -62,7 +62,8 @@ use crate::{Tree, resident};
 const LEVELS_MAX: usize = 256;
 
 /// Attempts before the descent couples shared latches. A failed attempt costs about a microsecond,
-/// and all of them together cost well less than a reader would otherwise lose by parking.
+/// and all of them together cost much less than one wait for a branch's latch, which the coupled
+/// descent risks.
 const RESTARTS_MAX: usize = 48;
 
 /// The page that a transaction's last operation on a tree ended in, and the slot: the next one
@@ -125,9 +126,9 @@ impl<'a> Latched<'a> for ExclusivePage<'a> {
 
 /// Where an attempt ended.
 enum End {
-    /// The node to latch, which has not been checked yet, and its parent. If the attempt ended at
-    /// the node at which it began, [`Located::above`] of that node instead: its parent or foster
-    /// parent, or none for the root.
+    /// The node to latch, which has not been checked yet, and the page above it: its parent. Only
+    /// if the attempt ended at the node at which it began may it be the foster parent, or none for
+    /// the root ([`Located::above`]).
     Node(PageId, PageId),
     /// Something changed on the way.
     Restart,

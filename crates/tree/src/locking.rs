@@ -114,8 +114,8 @@ impl LockWaitState {
         }
     }
 
-    /// Returns the part of `id`'s gap that the transaction holds until it ends, that is, not
-    /// counting a lock that will be released (invariant 5).
+    /// Returns the mode (N, S or X) in which the transaction holds `id`'s gap until it ends; a lock
+    /// that will be released does not count (invariant 5).
     pub(crate) fn own_gap<C: Locks>(&self, ctx: &C, id: LockId) -> Part {
         if self.kept == Some(id) || self.beside == Some(id) {
             Part::N

@@ -15,8 +15,9 @@
 //! 2. *Page by page.* Applying an operation to one page reads no other page. What moves from one
 //!    page to another is carried in the body.
 //! 3. *Exactly once.* A page whose LSN is at or past the record's end has the change already.
-//! 4. *Whole.* Decoding accepts exactly what encoding produces: unknown codes, lengths that run
-//!    over, page lists that mix space-map pages and bytes left over are all `Error::Corrupt`.
+//! 4. *Whole.* Decoding accepts exactly what encoding produces. An unknown code, a length that runs
+//!    past the end, a list of pages that are not all covered by one space-map page, or bytes left
+//!    over at the end: each is `Error::Corrupt`.
 //! 5. *Undo from the body.* A user operation's body alone says how to undo it, by tree and key.
 //!
 //! Latch order

@@ -36,7 +36,8 @@ const SMALL_LOG_BYTES: u64 = 64 << 20;
 /// Upper bound on the bytes of the record that ends a transaction, without a body (`COMMIT` or
 /// `END`), and of the group trailer for which a `COMMIT` pays.
 const END_BYTES: u64 = (HEADER_BYTES + RECORD_ALIGN) as u64 + TRAILER_BYTES_MAX;
-/// Headers and padding of the records of one operation, which a tree does not count.
+/// A margin for the headers and padding of the records of one operation, in addition to what the
+/// tree's own estimates contain, and for the growth of the commit by a deferred free.
 const OPERATION_SLACK: u64 = 4 * (HEADER_BYTES + RECORD_ALIGN) as u64 + FREE_GROWTH;
 /// By how much an operation's deferred free makes a commit longer, which a tree does not count.
 const FREE_GROWTH: u64 = 128;

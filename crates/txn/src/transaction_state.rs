@@ -117,7 +117,7 @@ pub(crate) struct TransactionState {
     /// The waits of this transaction that have not been counted yet.
     passed_waits: Vec<PassedWait>,
     tables: UsedTables,
-    /// The intent lock the running transaction holds on the database.
+    /// The intent or absolute lock that the running transaction holds on the database.
     database: Option<IntentMode>,
     /// See TXN-6.
     cover: RangeMode,
@@ -243,8 +243,9 @@ impl TransactionState {
         }
     }
 
-    /// Makes sure that the transaction holds an intent lock on the table and that the table has not
-    /// been dropped. Returns the table's index in `tables`.
+    /// Makes sure that the transaction holds `mode`, an intent or absolute lock, on the table (none
+    /// on the catalogue), and that the table has not been dropped. Returns the table's index in
+    /// `tables`.
     #[inline]
     pub(crate) fn enter(&mut self, table: &Table, mode: IntentMode) -> Result<usize> {
         if self.core.health.is_closed() {
