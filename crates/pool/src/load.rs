@@ -138,8 +138,16 @@ impl Pool {
     /// Has the absent ones of `pages` read, ahead of an operation that will need them, and waits
     /// for none of them. Pages for which there is no room without writing others are left out, and
     /// so are those beyond the end of the data file, and all beyond a number that is read ahead at
-    /// a time.
+    /// a time. The loader begins the reads, if there is one.
     pub fn load_ahead(self: &Arc<Pool>, pages: &[PageId]) {
+        let is_needed = pages.iter().any(|page| !self.try_resident(*page));
+        if is_needed && !self.loader.request_ahead(self, pages) {
+            self.begin_ahead(pages);
+        }
+    }
+
+    /// Begins the reads of [`Pool::load_ahead`].
+    pub(crate) fn begin_ahead(self: &Arc<Pool>, pages: &[PageId]) {
         BulkLoad::new(self, ReadPriority::ReadAhead, false, self.loading_ahead.clone()).run(pages);
     }
 
