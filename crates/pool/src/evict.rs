@@ -3,7 +3,9 @@
 //! The clock of Corbató ("A Paging Experiment with the Multics System", 1968): a hand walks over
 //! the slots in a circle; a page that was touched since the last visit loses its mark and stays,
 //! and an untouched clean page is evicted. Dirty pages are left to the background cleaner, which
-//! works ahead of the hand (`clean`), so that the hand finds clean ones.
+//! works ahead of the hand (`clean`), so that the hand finds clean ones. A thread that loads many
+//! pages evicts those of successive slots together: their memory is returned with one system call
+//! for each run of adjacent pages, and other processors are interrupted once for each run.
 //!
 //! If it finds only dirty pages, the evicting thread cleans them itself. It may hold latches of
 //! other pages meanwhile: nothing that it waits for waits for a latch. If every page is latched,
@@ -12,7 +14,7 @@
 //! It does not fail while pages are being written: however slow the write is, it ends, and the
 //! pages are clean then.
 
-use std::time::Duration;
+use std::{collections::VecDeque, iter, time::Duration};
 
 use clearway_base::{Error, PageId, Result};
 use clearway_sync::thread;
@@ -28,8 +30,8 @@ const ROUND: Duration = Duration::from_micros(200);
 
 /// The result of the clock's visit to a slot.
 enum ClockVisit {
-    /// The page was evicted; the visitor owns the slot.
-    Evicted,
+    /// The page may be evicted; the visitor has latched it for that.
+    Latched(PageId),
     /// The page must be cleaned first.
     Dirty(PageId),
     /// The page is in a batch. When the batch completes, the page is clean unless it was changed
@@ -69,7 +71,7 @@ impl Pool {
             // touched again, or evicted: `visit` decides.
             let cleaned = dirty.drain(..).find_map(|page| {
                 let slot = self.space.frame(page).slot();
-                self.evicted(slot as usize)
+                self.evicted(slot)
             });
             if let Some(slot) = cleaned.or_else(|| self.slots.take(true)) {
                 return Ok(slot);
@@ -97,6 +99,35 @@ impl Pool {
         self.slots.take(false).or_else(evicted)
     }
 
+    /// Adds up to `count` slots that [`Pool::take_clean_slot`] would return. Pages in successive
+    /// slots are evicted together: pages that were read together are there, and are adjacent.
+    pub(crate) fn take_clean_slots(&self, count: usize, slots: &mut VecDeque<u32>) {
+        let wanted = slots.len() + count;
+        slots.extend(iter::from_fn(|| self.slots.take(false)).take(count));
+        let (mut latched, mut dirty) = (Vec::new(), 0);
+        for _ in 0..2 * self.slots.len() {
+            if slots.len() + latched.len() >= wanted || dirty >= DIRTY_ENOUGH {
+                break;
+            }
+            let slot = self.slots.advance();
+            match self.visit(slot) {
+                ClockVisit::Latched(page) => latched.push((page, slot as u32)),
+                visit => {
+                    dirty += usize::from(matches!(visit, ClockVisit::Dirty(_)));
+                    // No latch is held during a longer search.
+                    self.evict(&mut latched, |slot| slots.push_back(slot));
+                    latched.clear();
+                }
+            }
+        }
+        self.evict(&mut latched, |slot| slots.push_back(slot));
+        if slots.len() < wanted {
+            self.cleaning.handle.wake();
+        } else {
+            self.wake_cleaner_if_near();
+        }
+    }
+
     /// Moves the hand until a page is evicted, `dirty_max` dirty pages were met, or every slot was
     /// visited twice (the first visit may only clear the mark). Sets `in_flight` if it met a page
     /// that is being written.
@@ -110,13 +141,12 @@ impl Pool {
         for _ in 0..2 * self.slots.len() {
             let slot = self.slots.advance();
             match self.visit(slot) {
-                ClockVisit::Evicted => {
+                ClockVisit::Latched(page) => {
+                    let evicted = self.evict_one(page, slot as u32);
                     self.wake_cleaner_if_near();
-                    // Return the reserve as soon as pages can be evicted again.
-                    if self.slots.taken() <= self.slots.capacity() {
-                        return Some(slot as u32);
+                    if evicted.is_some() {
+                        return evicted;
                     }
-                    self.slots.give_back(slot as u32);
                 }
                 ClockVisit::Dirty(page) => {
                     dirty.push(page);
@@ -133,8 +163,12 @@ impl Pool {
         self.slots.take(false)
     }
 
-    fn evicted(&self, slot: usize) -> Option<u32> {
-        matches!(self.visit(slot), ClockVisit::Evicted).then_some(slot as u32)
+    /// Evicts the page in a slot if the clock may do so.
+    fn evicted(&self, slot: u32) -> Option<u32> {
+        match self.visit(slot as usize) {
+            ClockVisit::Latched(page) => self.evict_one(page, slot),
+            _ => None,
+        }
     }
 
     fn visit(&self, slot: usize) -> ClockVisit {
@@ -150,34 +184,61 @@ impl Pool {
         if frame.is_dirty() {
             return ClockVisit::Dirty(page);
         }
-        self.try_evict(slot, page, frame)
+        if self.latch_to_evict(slot, page, frame) {
+            ClockVisit::Latched(page)
+        } else {
+            ClockVisit::Passed
+        }
     }
 
-    /// Evicts `page` if it is still in `slot`, where the caller saw it, and still evictable.
-    fn try_evict(&self, slot: usize, page: PageId, frame: &Frame) -> ClockVisit {
+    /// Latches `page` if it is still in `slot`, where the caller saw it, and still evictable.
+    fn latch_to_evict(&self, slot: usize, page: PageId, frame: &Frame) -> bool {
         // Never waits (latch order: the visitor may hold latches, and is bringing a page in).
         if !frame.latch.try_exclusive() {
-            return ClockVisit::Passed;
+            return false;
         }
         // Check again: the first checks were made without the latch; these are final (POOL-SLOTS-1,
         // FRAME-4).
         if self.slots.page(slot) != Some(page) || !frame.is_evictable() {
             frame.latch.release_unchanged();
-            return ClockVisit::Passed;
+            return false;
         }
-        // From here an optimistic reader may see zeros; it will not validate (REGION-3,
-        // PAGE-LATCH-5).
-        self.slots.vacate(slot as u32);
-        self.space.give_back(page);
-        frame.latch.release_absent();
-        self.counters.evictions.add(1);
-        ClockVisit::Evicted
+        true
+    }
+
+    /// As [`Pool::evict`], for one page. Returns its slot if there is one now.
+    fn evict_one(&self, page: PageId, slot: u32) -> Option<u32> {
+        let mut owned = None;
+        self.evict(&mut [(page, slot)], |slot| owned = Some(slot));
+        owned
+    }
+
+    /// Evicts pages that the clock has latched for that, each with its slot. Calls `own` with each
+    /// slot that the caller owns from now on; the others were returned to the reserve.
+    fn evict(&self, latched: &mut [(PageId, u32)], mut own: impl FnMut(u32)) {
+        latched.sort_unstable();
+        for run in latched.chunk_by(|(page, _), (next, _)| page.0 + 1 == next.0) {
+            // From here an optimistic reader may see zeros; it will not validate (REGION-3,
+            // PAGE-LATCH-5).
+            run.iter().for_each(|(_, slot)| self.slots.vacate(*slot));
+            self.space.give_back(run[0].0, run.len());
+            for (page, slot) in run {
+                self.space.frame(*page).latch.release_absent();
+                // Return the reserve as soon as pages can be evicted again.
+                if self.slots.taken() <= self.slots.capacity() {
+                    own(*slot);
+                } else {
+                    self.slots.give_back(*slot);
+                }
+            }
+        }
+        self.counters.evictions.add(latched.len() as u64);
     }
 
     /// Evicts a clean page that the caller holds exclusively, and frees its slot.
     pub(crate) fn evict_latched(&self, page: PageId, frame: &Frame, slot: u32) {
         self.slots.vacate(slot);
-        self.space.give_back(page);
+        self.space.give_back(page, 1);
         frame.latch.release_absent();
         self.slots.give_back(slot);
         self.counters.evictions.add(1);
@@ -221,10 +282,8 @@ mod tests {
         let pool = Pool::open(&MemoryDisk::new(), Arc::new(EmptyLog), options).unwrap();
         let page = PageId(3);
         let frame = pool.space.frame(page);
-        let stays = |slot: u32| {
-            let visit = pool.try_evict(slot as usize, page, frame);
-            matches!(visit, ClockVisit::Passed) && pool.try_resident(page)
-        };
+        let stays =
+            |slot: u32| !pool.latch_to_evict(slot as usize, page, frame) && pool.try_resident(page);
         let pin = pool.pin(page).unwrap();
         assert!(stays(frame.slot()), "pinned since");
         drop(pin);
@@ -233,6 +292,47 @@ mod tests {
         assert!(stays(frame.slot()), "dirty since");
         pool.clean_all().unwrap();
         assert!(!stays(frame.slot()), "clean and free");
+        frame.latch.release_unchanged();
+    }
+
+    /// Of the pages in successive slots, those that may be evicted are, together, and no other one.
+    #[test]
+    fn pages_in_successive_slots_are_evicted_together() {
+        let options = PoolOptions {
+            cache_bytes: 64 * PAGE_SIZE as u64,
+            background_cleaner: false,
+            ..PoolOptions::default()
+        };
+        let pool = Pool::open(&MemoryDisk::new(), Arc::new(EmptyLog), options).unwrap();
+        for page in 0..64 {
+            let mut page = pool.exclusive(PageId(page)).unwrap();
+            page.begin_change();
+            page[100..].fill(7);
+            page.finish_change(Lsn(1));
+        }
+        pool.clean_all().unwrap();
+        assert_eq!(pool.slots.page(9), Some(PageId(9)), "in the order of their ids");
+        (0..64).for_each(|page| assert!(pool.space.frame(PageId(page)).untouch()));
+        let pin = pool.shared(PageId(3)).unwrap().pin();
+        let latch = pool.shared(PageId(6)).unwrap();
+        pool.space.frame(PageId(3)).untouch();
+        pool.space.frame(PageId(6)).untouch();
+        pool.shared(PageId(8)).unwrap();
+        let mut slots = VecDeque::from([70]);
+        pool.take_clean_slots(8, &mut slots);
+        assert_eq!(slots, [70, 0, 1, 2, 4, 5, 7, 9, 10]);
+        let evicted: Vec<u32> = (0..64).filter(|page| !pool.try_resident(PageId(*page))).collect();
+        assert_eq!(evicted, [0, 1, 2, 4, 5, 7, 9, 10]);
+        assert_eq!((pool.stats().evictions, pool.held_pages()), (8, 2));
+        for page in 0..64 {
+            let frame = pool.space.frame(PageId(page));
+            assert_eq!(pool.slots.page(page as usize).is_some(), frame.latch.is_resident());
+            // SAFETY: no other thread has the pool (PAGE-BYTES-3).
+            let bytes = unsafe { pool.space.bytes(PageId(page)).slice() };
+            let expected = if frame.latch.is_resident() { 7 } else { 0 };
+            assert!(bytes[100..].iter().all(|byte| *byte == expected), "page {page}");
+        }
+        drop((pin, latch));
     }
 
     /// An evicting thread waits for a batch that takes longer than the thread's limit.

@@ -30,6 +30,7 @@
 //!   latch itself: it takes the slot first, and what it has latched is submitted before it waits.
 //! - LOAD-5. One call of [`Pool::load`] has at most [`PAGES_IN_FLIGHT_MAX`] pages, and a quarter of
 //!   the cache, in loading state at a time. So have all calls of [`Pool::load_ahead`] together.
+//!   A call owns at most [`SLOTS_TOGETHER`] free slots besides.
 //!
 //! Memory order. The submitting thread acquires the latch; the queue passes the request, and the
 //! bytes that were read, to the thread that runs the completion (`clearway_disk::ReadQueue`); this
@@ -37,6 +38,7 @@
 //! reader that has seen any of them fails its validation (PAGE-LATCH-5).
 
 use std::{
+    collections::VecDeque,
     mem,
     ptr::NonNull,
     sync::Arc,
@@ -54,6 +56,9 @@ const RUN_PAGES_MAX: usize = 16;
 /// Pages of one call that are loading at a time: 64 requests (the depth of the queue) of a whole
 /// run each are 8 MiB.
 const PAGES_IN_FLIGHT_MAX: usize = 64 * RUN_PAGES_MAX;
+/// Slots that are taken together, ahead of the pages that will occupy them; but not more than a
+/// 64th of the cache, or those of one run.
+const SLOTS_TOGETHER: usize = 64;
 /// Requests that are submitted together, with one system call where the kernel reads.
 const REQUESTS_TOGETHER: usize = 16;
 
@@ -112,8 +117,10 @@ struct BulkLoad<'a> {
     pages_max: usize,
     /// Not submitted yet; their pages are latched.
     requests: Vec<ReadRequest>,
-    /// A slot that no page occupies.
-    slot: Option<u32>,
+    /// The number of pages that are to be latched.
+    left: usize,
+    /// Slots that no page occupies.
+    slots: VecDeque<u32>,
 }
 
 impl Pool {
@@ -131,8 +138,16 @@ impl Pool {
     /// Has the absent ones of `pages` read, ahead of an operation that will need them, and waits
     /// for none of them. Pages for which there is no room without writing others are left out, and
     /// so are those beyond the end of the data file, and all beyond a number that is read ahead at
-    /// a time.
+    /// a time. The loader begins the reads, if there is one.
     pub fn load_ahead(self: &Arc<Pool>, pages: &[PageId]) {
+        let is_needed = pages.iter().any(|page| !self.try_resident(*page));
+        if is_needed && !self.loader.request_ahead(self, pages) {
+            self.begin_ahead(pages);
+        }
+    }
+
+    /// Begins the reads of [`Pool::load_ahead`].
+    pub(crate) fn begin_ahead(self: &Arc<Pool>, pages: &[PageId]) {
         BulkLoad::new(self, ReadPriority::ReadAhead, false, self.loading_ahead.clone()).run(pages);
     }
 
@@ -223,8 +238,18 @@ impl BulkLoad<'_> {
         loading: Arc<LoadingPages>,
     ) -> BulkLoad<'_> {
         let pages_max = PAGES_IN_FLIGHT_MAX.min(pool.slots.capacity() / 4);
-        let requests = Vec::new();
-        BulkLoad { pool, priority, waits, until: None, loading, pages_max, requests, slot: None }
+        let (requests, slots) = (Vec::new(), VecDeque::new());
+        BulkLoad {
+            pool,
+            priority,
+            waits,
+            until: None,
+            loading,
+            pages_max,
+            requests,
+            left: 0,
+            slots,
+        }
     }
 
     fn run(mut self, pages: &[PageId]) {
@@ -233,6 +258,7 @@ impl BulkLoad<'_> {
         let mut absent: Vec<PageId> = pages.iter().copied().filter(is_wanted).collect();
         absent.sort_unstable();
         absent.dedup();
+        self.left = absent.len();
         let run_pages_max = RUN_PAGES_MAX.min(self.pages_max);
         let mut runs = absent
             .chunk_by(|page, next| page.0 + 1 == next.0)
@@ -255,6 +281,12 @@ impl BulkLoad<'_> {
                 return None;
             }
         }
+        if self.slots.len() < run.len() {
+            let together = SLOTS_TOGETHER.min(self.pool.slots.capacity() / 64).min(self.left);
+            let count = together.max(run.len()) - self.slots.len();
+            self.pool.take_clean_slots(count, &mut self.slots);
+        }
+        self.left -= run.len();
         let mut latched: Vec<PageId> = Vec::new();
         let mut requested = 0;
         let has_room = run.iter().try_for_each(|page| {
@@ -279,7 +311,7 @@ impl BulkLoad<'_> {
     /// room (LOAD-4).
     fn latch(&mut self, page: PageId, latched: &mut Vec<PageId>) -> Option<bool> {
         let pool = self.pool;
-        let slot = match self.slot.take().or_else(|| pool.take_clean_slot()) {
+        let slot = match self.slots.pop_front() {
             Some(slot) => slot,
             None if !self.waits => return None,
             None => {
@@ -290,7 +322,7 @@ impl BulkLoad<'_> {
         };
         let is_latched = pool.latch_to_load(page, pool.space.frame(page), slot);
         if !is_latched {
-            self.slot = Some(slot);
+            self.slots.push_front(slot);
         }
         Some(is_latched)
     }
@@ -313,9 +345,7 @@ impl BulkLoad<'_> {
 
     fn finish(mut self) {
         self.submit();
-        if let Some(slot) = self.slot {
-            self.pool.slots.give_back(slot);
-        }
+        self.slots.drain(..).for_each(|slot| self.pool.slots.give_back(slot));
         if self.waits {
             self.loading.wait_for(0, self.until);
         }

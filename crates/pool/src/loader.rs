@@ -1,20 +1,28 @@
-//! The loader: a thread that makes room for pages that tasks wait for.
+//! The loader: a thread that makes room for pages that tasks wait for, and begins the reads ahead.
 //!
 //! A task does not clean pages, and does not sleep until others unpin theirs. If there is no clean
 //! slot for the page that it wants, it hands the page to the loader and waits as for any read
 //! (`page_waits`). The loader takes a slot as a thread that misses does (`evict`), and submits the
 //! read to the read queue; it does not wait for the read.
 //!
-//! The thread is started by the first such page, and ends with the pool's close or drop. It keeps
+//! An operation that has pages read ahead hands them over, too. To begin the reads takes a scan
+//! about as much processor time as its work on the pages: the eviction of others, and the system's
+//! work for new memory and for the device. The loader does that while the operation goes on. It
+//! serves pages that tasks wait for first.
+//!
+//! The thread is started by the first of either, and ends with the pool's close or drop. It keeps
 //! no strong reference while it sleeps. A pool without background threads
 //! (`PoolOptions::background_cleaner`), or one to which the system gives no thread, has no loader:
-//! then the polling thread makes the room itself, which may block it.
+//! then the polling thread makes the room itself, which may block it, and the operation begins the
+//! reads ahead itself, which does not.
 //!
 //! Invariants:
 //! - LOADER-1. Every page in the queue is served once, or the pool is closed, which ends all waits
 //!   (PAGE-WAITS-4). A page for which no task waits any more needs no service.
 //! - LOADER-2. No thread waits for the loader but the one that stops it. So it may wait for
 //!   whatever a thread that misses may wait for.
+//! - LOADER-3. At most [`WINDOWS_MAX`] groups of pages to be read ahead are in the queue. They may
+//!   be dropped: nothing depends on a read ahead.
 
 use std::{
     collections::VecDeque,
@@ -31,6 +39,10 @@ use clearway_sync::{
 
 use crate::{Pool, clean::panicked};
 
+/// Groups of pages to be read ahead that are in the queue: more would be outdated when their turn
+/// comes. Then the operation begins the reads itself.
+const WINDOWS_MAX: usize = 8;
+
 /// The queue of the loader, and its thread.
 pub(crate) struct Loader {
     shared: Arc<LoaderShared>,
@@ -46,9 +58,20 @@ struct LoaderShared {
 
 #[derive(Default)]
 struct LoaderQueue {
+    /// Pages that tasks wait for.
     pages: VecDeque<PageId>,
+    /// Pages to be read ahead (LOADER-3).
+    windows: VecDeque<Vec<PageId>>,
     is_stopped: bool,
     thread: Option<JoinHandle<()>>,
+}
+
+/// The next step of the loader.
+enum LoaderWork {
+    /// Makes room for a page that tasks wait for.
+    Serve(PageId),
+    /// Begins reads ahead.
+    ReadAhead(Vec<PageId>),
 }
 
 impl Loader {
@@ -59,15 +82,37 @@ impl Loader {
 
     /// Hands a page over. Returns false if there is no thread.
     pub(crate) fn request(&self, pool: &Arc<Pool>, page: PageId) -> bool {
-        let mut queue = self.shared.queue.lock();
-        if queue.is_stopped {
-            // The close of the pool ends the wait.
-            return true;
-        }
-        if !self.is_allowed || !self.start(pool, &mut queue) {
+        // After a stop, the close of the pool ends the wait.
+        self.enqueue(pool, |queue| {
+            queue.pages.push_back(page);
+            true
+        })
+    }
+
+    /// Hands over pages to be read ahead. Returns false if there is no thread, or if the queue is
+    /// full.
+    pub(crate) fn request_ahead(&self, pool: &Arc<Pool>, pages: &[PageId]) -> bool {
+        self.enqueue(pool, |queue| {
+            let has_room = queue.windows.len() < WINDOWS_MAX;
+            if has_room {
+                queue.windows.push_back(pages.to_vec());
+            }
+            has_room
+        })
+    }
+
+    /// Returns the result of `add`, or true after a stop, or false if there is no thread.
+    fn enqueue(&self, pool: &Arc<Pool>, add: impl FnOnce(&mut LoaderQueue) -> bool) -> bool {
+        if !self.is_allowed {
             return false;
         }
-        queue.pages.push_back(page);
+        let mut queue = self.shared.queue.lock();
+        if queue.is_stopped {
+            return true;
+        }
+        if !self.start(pool, &mut queue) || !add(&mut queue) {
+            return false;
+        }
         drop(queue);
         self.shared.changed.notify_one();
         true
@@ -101,26 +146,49 @@ impl Loader {
 impl LoaderShared {
     /// The thread's main loop. It ends when it is stopped or the pool is dropped.
     fn run(&self, pool: &Weak<Pool>) {
-        while let Some(page) = self.next() {
+        while let Some(work) = self.next() {
             let Some(pool) = pool.upgrade() else { return };
-            if !pool.page_waits.is_awaited(page) {
-                continue;
-            }
-            let served = catch_unwind(AssertUnwindSafe(|| pool.serve_waits_in_need(page)));
-            if served.is_err() {
-                let error = panicked("making room for a page");
-                let _ = pool.fail(error.clone());
-                pool.fail_waits(page, &error).into_iter().for_each(wake);
+            match work {
+                LoaderWork::Serve(page) => pool.serve_for_tasks(page),
+                LoaderWork::ReadAhead(pages) => {
+                    let begun = catch_unwind(AssertUnwindSafe(|| pool.begin_ahead(&pages)));
+                    if begun.is_err() {
+                        let _ = pool.fail(panicked("reading pages ahead"));
+                    }
+                }
             }
         }
     }
 
-    /// Waits for a page. Returns `None` when the loader must stop.
-    fn next(&self) -> Option<PageId> {
+    /// Waits for work. Returns `None` when the loader must stop.
+    fn next(&self) -> Option<LoaderWork> {
         let mut queue = self.queue.lock();
-        while queue.pages.is_empty() && !queue.is_stopped {
+        loop {
+            if queue.is_stopped {
+                return None;
+            }
+            if let Some(page) = queue.pages.pop_front() {
+                return Some(LoaderWork::Serve(page));
+            }
+            if let Some(pages) = queue.windows.pop_front() {
+                return Some(LoaderWork::ReadAhead(pages));
+            }
             self.changed.wait(&mut queue);
         }
-        if queue.is_stopped { None } else { queue.pages.pop_front() }
+    }
+}
+
+impl Pool {
+    /// Serves the waits for a page, if a task still waits for it (LOADER-1).
+    fn serve_for_tasks(self: &Arc<Pool>, page: PageId) {
+        if !self.page_waits.is_awaited(page) {
+            return;
+        }
+        let served = catch_unwind(AssertUnwindSafe(|| self.serve_waits_in_need(page)));
+        if served.is_err() {
+            let error = panicked("making room for a page");
+            let _ = self.fail(error.clone());
+            self.fail_waits(page, &error).into_iter().for_each(wake);
+        }
     }
 }

@@ -93,7 +93,7 @@ impl Pool {
     /// threads that wait for the page, and each of them tries again.
     pub(crate) fn leave_absent(&self, page: PageId, frame: &Frame, slot: u32) {
         // Bytes left by the failed read would break REGION-3 for the next reader.
-        self.space.give_back(page);
+        self.space.give_back(page, 1);
         self.slots.vacate(slot);
         self.slots.give_back(slot);
         frame.latch.release_absent();

@@ -84,9 +84,10 @@ impl PageSpace {
         self.page(page).expect("ids that the pool keeps are in range").1
     }
 
-    /// Returns the memory of a page to the system. The caller holds the page's exclusive latch.
-    pub(crate) fn give_back(&self, page: PageId) {
-        self.pages.give_back(page.0 as usize * PAGE_SIZE, PAGE_SIZE);
+    /// Returns the memory of `count` adjacent pages to the system. The caller holds the exclusive
+    /// latches of the pages.
+    pub(crate) fn give_back(&self, first: PageId, count: usize) {
+        self.pages.give_back(first.0 as usize * PAGE_SIZE, count * PAGE_SIZE);
     }
 }
 

@@ -3,9 +3,10 @@
 mod support;
 
 use std::{
+    collections::BTreeSet,
     io,
     sync::{
-        Arc,
+        Arc, Barrier, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
@@ -20,7 +21,7 @@ use clearway_disk::{
 use clearway_pool::{NotResident, Pool, PoolOptions};
 use clearway_testkit::{
     Random,
-    disk::{HeldReads, HeldReadsDisk},
+    disk::{Faults, FaultyDisk, HeldReads, HeldReadsDisk, Operation},
 };
 use support::*;
 
@@ -254,7 +255,11 @@ fn churn(pool: &Arc<Pool>, wal: &CountingWal, written: &[AtomicU64], seed: u64, 
                         (start..start + 1 + random.below(3) as u32).map(PageId)
                     })
                     .collect();
-                pool.load(&pages, AHEAD, Duration::MAX);
+                if random.one_in(2) {
+                    pool.load(&pages, AHEAD, Duration::MAX);
+                } else {
+                    pool.load_ahead(&pages);
+                }
             }
             2 => {
                 let shared = pool.shared(page).unwrap();
@@ -268,6 +273,85 @@ fn churn(pool: &Arc<Pool>, wal: &CountingWal, written: &[AtomicU64], seed: u64, 
     }
 }
 
+/// The names of the threads that read the data file from now on, each once.
+fn readers(faults: &Faults) -> Arc<Mutex<BTreeSet<String>>> {
+    let names = Arc::new(Mutex::new(BTreeSet::new()));
+    let noted = names.clone();
+    faults.watch(move |event| {
+        if event.operation == Operation::Read && event.name == "data" {
+            let name = thread::current().name().unwrap_or_default().to_owned();
+            noted.lock().unwrap().insert(name);
+        }
+        None
+    });
+    names
+}
+
+/// A disk in memory is read by the thread that begins the read.
+#[test]
+fn the_loader_begins_reads_ahead() {
+    let (disk, faults, wal) = (MemoryDisk::new(), Faults::new(), CountingWal::new());
+    drop(reopened(&disk, &wal, &small()));
+    for has_loader in [true, false] {
+        let options = PoolOptions { background_cleaner: has_loader, ..small() };
+        let seen = FaultyDisk::new(disk.clone(), faults.clone());
+        let pool = open(&seen, &wal, options);
+        let names = readers(&faults);
+        pool.load_ahead(&ids(10..18));
+        pool.load_ahead(&ids(30..38));
+        while !ids(10..18).iter().chain(&ids(30..38)).all(|page| is_resident(&pool, page)) {
+            thread::yield_now();
+        }
+        let names = names.lock().unwrap().clone();
+        let own = thread::current().name().unwrap().to_owned();
+        let expected = if has_loader { "clearway-loader".into() } else { own };
+        assert_eq!(names, BTreeSet::from([expected]));
+        pool.load_ahead(&ids(12..16));
+        let reads = pool.stats().reads;
+        pool.close().unwrap();
+        assert_eq!((reads, pool.held_pages()), (16, 0), "what is there is not read");
+        // After the close nothing is read ahead.
+        pool.load_ahead(&ids(50..60));
+        assert_eq!(pool.stats().reads, if has_loader { 16 } else { 26 });
+    }
+}
+
+/// The queue of the loader is limited. What does not fit is read by the thread that wants it.
+#[test]
+fn reads_ahead_beyond_the_loaders_queue_are_begun_at_once() {
+    let (disk, faults, wal) = (MemoryDisk::new(), Faults::new(), CountingWal::new());
+    drop(reopened(&disk, &wal, &small()));
+    let seen = FaultyDisk::new(disk, faults.clone());
+    let pool = open(&seen, &wal, PoolOptions { background_cleaner: true, ..small() });
+    let (blocked, own) = (Arc::new(Barrier::new(2)), thread::current().id());
+    let reads_here = Arc::new(AtomicU64::new(0));
+    let (block, here) = (blocked.clone(), reads_here.clone());
+    faults.watch(move |event| {
+        if event.operation == Operation::Read && event.name == "data" {
+            if thread::current().id() == own {
+                here.fetch_add(1, Ordering::SeqCst);
+            } else if event.offset == 100 * PAGE_SIZE as u64 {
+                block.wait();
+                block.wait();
+            }
+        }
+        None
+    });
+    pool.load_ahead(&[PageId(100)]);
+    blocked.wait();
+    // Eight wait in the queue.
+    for page in 0..12 {
+        pool.load_ahead(&[PageId(page)]);
+    }
+    assert_eq!(reads_here.load(Ordering::SeqCst), 4);
+    assert_eq!(ids(0..12).iter().filter(|page| is_resident(&pool, page)).count(), 4);
+    blocked.wait();
+    while !ids(0..12).iter().all(|page| is_resident(&pool, page)) {
+        thread::yield_now();
+    }
+    pool.close().unwrap();
+}
+
 fn churn_on(pool: &Arc<Pool>, wal: &CountingWal, rounds: u32) {
     let written: Vec<AtomicU64> = (0..PAGES).map(|_| AtomicU64::new(1)).collect();
     thread::scope(|scope| {
@@ -276,7 +360,10 @@ fn churn_on(pool: &Arc<Pool>, wal: &CountingWal, rounds: u32) {
             scope.spawn(move || churn(pool, wal, written, seed, rounds));
         }
     });
-    assert_eq!(pool.held_pages(), 0);
+    // Pages that were read ahead may be on their way.
+    while pool.held_pages() > 0 {
+        thread::yield_now();
+    }
     for page in ids(0..PAGES) {
         let counter = written[page.0 as usize].load(Ordering::Relaxed);
         assert_eq!(check(page, &pool.shared(page).unwrap()), counter);

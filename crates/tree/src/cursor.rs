@@ -108,7 +108,7 @@ pub struct Cursor {
     /// The value of the record at `position`, if the last step came to one.
     value: Vec<u8>,
     /// Looks since the position moved.
-    looks: u32,
+    looks: u16,
     /// Whether records that others have locked are passed over; see `skip`.
     skips: bool,
     /// Of a cursor that skips: whether the record at the position is still to be looked at.
@@ -123,7 +123,7 @@ pub struct Cursor {
 
 /// Looks without a move after which a step gives up: each is a race that was lost, so a step in a
 /// sound tree needs only a few.
-const LOOKS_MAX: u32 = 1_000;
+const LOOKS_MAX: u16 = 1_000;
 
 /// The result of one look.
 enum Look {
@@ -224,7 +224,7 @@ impl Cursor {
         match self.step(tree, ctx, waited) {
             Ok(found) => {
                 if self.read_ahead.is_triggered_by(self.hint.page) {
-                    self.read_next_window(tree);
+                    self.read_next_windows(tree);
                 }
                 Ok(found)
             }

@@ -54,12 +54,15 @@ impl Tree {
         child: PageId,
         level: u8,
     ) -> Option<(SharedPage<'_>, usize)> {
-        let branch = self.pool.shared_if_resident(parent).ok()?;
-        if !self.is_node_at(&branch, level) {
-            return None;
-        }
+        let branch = self.resident_branch(parent, level)?;
         let node = Node::new(&*branch);
         let slot = (0..node.count()).find(|slot| node.child(*slot) == child)?;
         Some((branch, slot))
+    }
+
+    /// Latches the branch `page` if it is in memory and on `level`.
+    pub(crate) fn resident_branch(&self, page: PageId, level: u8) -> Option<SharedPage<'_>> {
+        let branch = self.pool.shared_if_resident(page).ok()?;
+        self.is_node_at(&branch, level).then_some(branch)
     }
 }

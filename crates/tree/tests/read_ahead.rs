@@ -18,7 +18,7 @@ use clearway_testkit::{
     Random,
     disk::{Faults, FaultyDisk, HeldReads, HeldReadsDisk, Lasting, Operation},
 };
-use clearway_tree::{Direction, ReadIntent, Tree};
+use clearway_tree::{Direction, ReadIntent, Tree, TreeReport};
 use double::{Database, Range, Records, Txn};
 
 const NODE_BYTES: usize = 8192;
@@ -38,18 +38,29 @@ fn cold() -> (Database, Tree, u64) {
 
 /// The same over the disk that `seen` makes.
 fn cold_through(seen: impl Fn(MemoryDisk) -> Box<dyn Disk>) -> (Database, Tree, u64) {
+    let (db, tree, report) = cold_of(NODE_BYTES, KEYS, seen);
+    assert_eq!(report.height(), 2);
+    (db, tree, report.levels[0].pages)
+}
+
+/// A tree of `keys` keys in nodes of that size, whose pages are all on disk and absent.
+fn cold_of(
+    node_bytes: usize,
+    keys: u32,
+    seen: impl Fn(MemoryDisk) -> Box<dyn Disk>,
+) -> (Database, Tree, TreeReport) {
     let warm = Database::new();
-    let tree = warm.tree(7, NODE_BYTES);
+    let tree = warm.tree(7, node_bytes);
     let mut txn = warm.begin();
-    (0..KEYS).for_each(|n| txn.insert(&tree, &key(n), &[7; 100]).unwrap());
+    let value = vec![7; if node_bytes < 1_000 { 20 } else { 100 }];
+    (0..keys).for_each(|n| txn.insert(&tree, &key(n), &value).unwrap());
     txn.commit(&tree);
     let report = tree.verify().unwrap();
-    assert_eq!(report.height(), 2);
     warm.pool.clean_all().unwrap();
     let disk = warm.disk.clone();
     let db = Database::through(warm.log.clone(), &*seen(disk.clone()), disk);
-    let tree = db.open(&tree, NODE_BYTES);
-    (db, tree, report.levels[0].pages)
+    let tree = db.open(&tree, node_bytes);
+    (db, tree, report)
 }
 
 fn scan(db: &Database, tree: &Tree, range: Range, direction: Direction) -> Records {
@@ -125,6 +136,90 @@ fn leaves_are_read_while_the_cursor_returns_records() {
     }
 }
 
+/// At the end of a branch the cursor does not stop: the next branch and its leaves are read ahead.
+/// The disk reads at once, so a cursor that needs a page has not had it read ahead.
+#[test]
+fn branches_are_read_ahead() {
+    for (node_bytes, keys) in [(512, 15_000), (2_048, 60_000)] {
+        for direction in [Direction::Ascending, Direction::Descending] {
+            let (db, tree, report) = cold_of(node_bytes, keys, |disk| Box::new(disk));
+            let branches: u64 = report.levels[1..].iter().map(|level| level.pages).sum();
+            assert!(report.height() >= 3 && branches > 30, "{:?}", report.levels);
+            let (lower, upper) = all();
+            let mut cursor = tree.cursor(lower, upper, direction, ReadIntent::Read);
+            let (mut txn, mut records) = (db.begin(), 0);
+            while cursor.advance(&tree, &mut txn).unwrap() {
+                records += 1;
+            }
+            assert_eq!(records, keys);
+            // The way down; windows of 1, 2, 4 and 8 leaves; and the end of a branch in between.
+            let needs = txn.page_needs.count();
+            assert!(
+                needs <= report.height() as u64 + 8,
+                "{direction:?}: {needs}, {:?}",
+                report.levels
+            );
+            let pages = report.levels.iter().map(|level| level.pages).sum::<u64>();
+            assert_eq!(db.pool.stats().reads, pages, "{direction:?}: each is read once");
+        }
+    }
+}
+
+/// The same if a read takes as long as the cursor's way through two leaves.
+#[test]
+fn branches_that_arrive_late_do_not_stop_the_cursor() {
+    for direction in [Direction::Ascending, Direction::Descending] {
+        let reads = HeldReads::new(5);
+        let (db, tree, report) =
+            cold_of(2_048, 20_000, |disk| Box::new(HeldReadsDisk::new(disk, reads.clone())));
+        let branches = report.levels[1].pages;
+        let (done, mut records, mut needs) = (AtomicBool::new(false), 0, 0);
+        thread::scope(|scope| {
+            // What the cursor waits for.
+            scope.spawn(|| {
+                while !done.load(SeqCst) {
+                    thread::sleep(Duration::from_millis(10));
+                    reads.complete_all();
+                }
+            });
+            let (lower, upper) = all();
+            let mut cursor = tree.cursor(lower, upper, direction, ReadIntent::Read);
+            let mut txn = db.begin();
+            while cursor.advance(&tree, &mut txn).unwrap() {
+                records += 1;
+                if records % 30 == 0 {
+                    reads.complete_all();
+                }
+            }
+            needs = txn.page_needs.count();
+            done.store(true, SeqCst);
+        });
+        assert_eq!(records, 20_000);
+        assert!(branches >= 12 && needs <= 10, "{direction:?}: {needs}, {branches} branches");
+    }
+}
+
+/// While the cursor goes through a window of leaves, the next two are read.
+#[test]
+fn two_windows_are_read_ahead() {
+    for direction in [Direction::Ascending, Direction::Descending] {
+        let (db, tree, report) = cold_of(2_048, 20_000, |disk| Box::new(disk));
+        let (leaves, branches) = (report.levels[0].pages, report.levels[1].pages);
+        let (lower, upper) = all();
+        let mut cursor = tree.cursor(lower, upper, direction, ReadIntent::Read);
+        let (mut txn, mut records, mut least) = (db.begin(), 0, u64::MAX);
+        while cursor.advance(&tree, &mut txn).unwrap() {
+            records += 1;
+            let ahead = db.pool.stats().reads.saturating_sub(records * leaves / 20_000 + branches);
+            if (5_000..15_000).contains(&records) {
+                least = least.min(ahead);
+            }
+        }
+        // A window has the leaves of one branch, about 85.
+        assert!(least >= 80 && leaves > 1_000, "{direction:?}: {least} of {leaves}");
+    }
+}
+
 /// A check of the whole tree reads each node once, and most of them ahead, many together.
 #[test]
 fn verify_reads_nodes_ahead() {
@@ -188,7 +283,7 @@ fn a_scan_reports_a_failed_read_and_the_next_one_succeeds() {
         assert_eq!(db.pool.held_pages(), 0);
         faults.clear();
     }
-    assert!(db.pool.stats().reads < leaves, "some leaves were never read");
+    assert!(db.pool.stats().resident_pages < leaves, "some leaves were never read");
     assert_eq!(scan(&db, &tree, all(), Direction::Descending).len(), KEYS as usize);
 }
 

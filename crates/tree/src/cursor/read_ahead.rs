@@ -3,16 +3,18 @@
 //!
 //! ```text
 //!   absent leaf ── need of a window of leaves ──► the first leaf of a window
-//!                                                   │ has the next window read, without waiting
-//!                                                   ▼
+//!                                                   │ has the window after the next one read,
+//!                                                   ▼ without waiting
 //!                                                 its last leaf, and so on: the disk is never idle
 //! ```
 //!
-//! The leaves are those that the same branch leads to, in the cursor's direction and within its
-//! range. Each time the cursor comes to an absent leaf, the size of the window doubles: one that
-//! reads a few records reads few leaves, one that goes through a table up to [`LEAVES_MAX`] at a
-//! time. From [`LEAVES_STEADY`] on, the next window is read while the cursor goes through the
-//! present one. Foster children are not read ahead; upkeep has their parents adopt them.
+//! The leaves are those that one branch leads to, in the cursor's direction and within its range.
+//! The size of the window doubles with each window: a cursor that reads a few records reads few
+//! leaves, one that goes through a table up to [`LEAVES_MAX`] at a time. From [`LEAVES_STEADY`] on,
+//! the next two windows are read while the cursor goes through the present one: with one alone, the
+//! device would have nothing to do while its reads are begun. The window behind the last leaf of a
+//! branch begins with the first leaf of the next branch; if that branch is absent, it is read
+//! ahead, too. Foster children are not read ahead; upkeep has their parents adopt them.
 //!
 //! Nothing depends on what was read ahead: the leaves are not pinned, and one that is evicted again
 //! is an absent leaf.
@@ -21,33 +23,36 @@ use std::ops::Bound;
 
 use clearway_base::PageId;
 
+use super::descend::probe_below;
 use super::{Cursor, Direction};
 use crate::Tree;
 use crate::need::{Incomplete, Need};
 use crate::node::Node;
 
-/// Leaves of a window: a quarter of a MiB, which is two reads of a device if they are adjacent, and
-/// half of those that the read queue has in flight if they are not.
-const LEAVES_MAX: u8 = 32;
-/// A window of as many leaves is followed by another.
-const LEAVES_STEADY: usize = 8;
+/// Leaves of a window: 1 MiB, which is eight reads of a device if they are adjacent, and twice
+/// those that the read queue has in flight if they are not.
+const LEAVES_MAX: u8 = 128;
+/// A window of at least as many leaves is followed by others.
+const LEAVES_STEADY: u8 = 8;
 
-/// The window of leaves that were read ahead.
+/// The windows of leaves that were read ahead.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReadAhead {
     /// The number of leaves of the next window.
     count: u8,
-    /// The branch that leads to the window's leaves, and the last of these.
+    /// The branch that leads to the last window's leaves, and the last of these.
     parent: PageId,
     last: PageId,
     /// The leaf from which on the next window is to be read; `NONE` if none is.
     trigger: PageId,
+    /// The leaf that will be the trigger after that: the first of the last window.
+    next_trigger: PageId,
 }
 
 impl Default for ReadAhead {
     fn default() -> ReadAhead {
         let none = PageId::NONE;
-        ReadAhead { count: 1, parent: none, last: none, trigger: none }
+        ReadAhead { count: 1, parent: none, last: none, trigger: none, next_trigger: none }
     }
 }
 
@@ -58,12 +63,43 @@ impl ReadAhead {
         leaf == self.trigger && leaf != PageId::NONE
     }
 
-    /// Notes a window.
+    /// Notes a window that the cursor waits for. Its first leaf triggers the next one.
+    fn begin(&mut self, parent: PageId, window: &[PageId]) {
+        let is_steady = self.count >= LEAVES_STEADY;
+        self.note(parent, window);
+        self.trigger = if is_steady { self.next_trigger } else { PageId::NONE };
+    }
+
+    /// Lets `leaf` trigger what the present leaf could not; without one, the next trigger does.
+    fn put_off(&mut self, present: PageId, leaf: Option<PageId>) {
+        if self.next_trigger == present {
+            self.next_trigger = leaf.unwrap_or(PageId::NONE);
+        }
+        self.trigger = leaf.unwrap_or(self.next_trigger);
+    }
+
+    /// Notes the window behind the last one. The next one is twice as large.
     fn note(&mut self, parent: PageId, window: &[PageId]) {
         self.parent = parent;
         self.last = window.last().copied().unwrap_or(PageId::NONE);
-        let is_steady = window.len() >= LEAVES_STEADY;
-        self.trigger = window.first().copied().filter(|_| is_steady).unwrap_or(PageId::NONE);
+        self.trigger = self.next_trigger;
+        self.next_trigger = window.first().copied().unwrap_or(PageId::NONE);
+        self.count = self.count.saturating_mul(2).min(LEAVES_MAX);
+    }
+}
+
+impl Tree {
+    /// Returns the branch above the leaf of `key`, and that leaf; or the absent page on the way to
+    /// them, if there is one.
+    fn branch_of(&self, key: &[u8]) -> Result<(PageId, PageId), Option<PageId>> {
+        match self.locate(key, 1, &mut None).map_err(Incomplete::need) {
+            Ok(Some(at)) => {
+                let branch = self.resident_branch(at.page, 1).ok_or(Some(at.page))?;
+                Ok((at.page, Node::new(&*branch).child_for(key).1))
+            }
+            Err(Ok(Need::Page(absent))) => Err(Some(absent)),
+            Ok(None) | Err(_) => Err(None),
+        }
     }
 }
 
@@ -83,8 +119,7 @@ impl Cursor {
                 if window.is_empty() {
                     return Need::Page(page).into();
                 }
-                self.read_ahead.note(parent, &window);
-                self.read_ahead.count = (2 * self.read_ahead.count).min(LEAVES_MAX);
+                self.read_ahead.begin(parent, &window);
                 Need::Pages(window).into()
             }
             Ok(need) => need.into(),
@@ -92,15 +127,63 @@ impl Cursor {
         }
     }
 
-    /// Has the window behind the present one read, without waiting for it.
+    /// Has the windows behind the last one read, without waiting for them, up to the second behind
+    /// the one that the cursor goes through now.
     #[cold]
-    pub(super) fn read_next_window(&mut self, tree: &Tree) {
+    pub(super) fn read_next_windows(&mut self, tree: &Tree) {
+        self.read_next_window(tree);
+        if self.read_ahead.is_triggered_by(self.hint.page) {
+            self.read_next_window(tree);
+        }
+    }
+
+    fn read_next_window(&mut self, tree: &Tree) {
         let ReadAhead { parent, last, .. } = self.read_ahead;
-        let window = self.leaves_from(tree, parent, last);
-        // Without the last leaf of the present window.
-        let window = window.get(1..).unwrap_or_default();
-        self.read_ahead.note(parent, window);
-        tree.pool.load_ahead(window);
+        match self.leaves_from(tree, parent, last).get(1..) {
+            // Without the last leaf of the last window.
+            Some(window @ [_, ..]) => {
+                self.read_ahead.note(parent, window);
+                tree.pool.load_ahead(window);
+            }
+            _ => self.read_next_branch(tree),
+        }
+    }
+
+    /// Has the first window of the next branch read, or the next branch: then the cursor's way
+    /// through what is left of the present window triggers the next attempt.
+    fn read_next_branch(&mut self, tree: &Tree) {
+        let ReadAhead { parent, .. } = self.read_ahead;
+        let mut key = std::mem::take(&mut self.probe);
+        let next = self.key_behind(tree, parent, &mut key).then(|| tree.branch_of(&key));
+        self.probe = key;
+        match next {
+            Some(Ok((branch, leaf))) if branch != parent => {
+                let window = self.leaves_from(tree, branch, leaf);
+                self.read_ahead.note(branch, &window);
+                tree.pool.load_ahead(&window);
+            }
+            Some(Err(Some(absent))) => {
+                tree.pool.load_ahead(&[absent]);
+                let here = tree.branch_of(&self.position).map_or(PageId::NONE, |(here, _)| here);
+                let rest = self.leaves_from(tree, here, self.hint.page);
+                let middle = rest.get((rest.len() / 2).max(1)).copied();
+                self.read_ahead.put_off(self.hint.page, middle);
+            }
+            _ => self.read_ahead.trigger = PageId::NONE,
+        }
+    }
+
+    /// Replaces `key` by one that belongs to the branch behind `parent`, in the cursor's direction.
+    /// Returns false if there is none in the range, or if `parent` is not in memory.
+    fn key_behind(&self, tree: &Tree, parent: PageId, key: &mut Vec<u8>) -> bool {
+        let Some(branch) = tree.resident_branch(parent, 1) else { return false };
+        let node = Node::new(&*branch);
+        if self.direction == Direction::Ascending {
+            return node.end_into(key) && !self.is_beyond(key);
+        }
+        let border = node.low_fence();
+        probe_below(Some(border), tree.limits.key_len_max, key);
+        !border.is_empty() && !self.is_beyond(border)
     }
 
     /// Returns the leaves below `parent` from one on, as many as the window has and the range

@@ -3,8 +3,10 @@
 
 #![allow(dead_code, unreachable_pub)] // Each test binary uses its own part.
 
+use std::cell::Cell;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use clearway_base::{Error, KeyName, Lsn, LsnSpan, PAGE_SIZE, PageId, Result, TreeId};
 use clearway_disk::{Disk, MemoryDisk};
@@ -12,8 +14,8 @@ use clearway_lock::{LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMod
 use clearway_pool::{Pool, PoolOptions, Wal};
 use clearway_testkit::Random;
 use clearway_tree::{
-    Direction, Journal, LeafHint, Locks, ReadIntent, SPACE_SPAN, SpaceMap, Tree, TreeConfig,
-    TreeReport, Upkeep, Wait, redo,
+    Direction, Journal, LeafHint, Locks, PAGE_LIMIT, ReadIntent, SPACE_SPAN, SpaceMap, Tree,
+    TreeConfig, TreeReport, Upkeep, Wait, redo,
 };
 
 pub type Records = Vec<(Vec<u8>, Vec<u8>)>;
@@ -176,6 +178,7 @@ impl Database {
             denials: None,
             is_granted: false,
             needs: Needs::default(),
+            page_needs: PageNeeds::default(),
         }
     }
 
@@ -235,6 +238,7 @@ pub struct Txn {
     is_granted: bool,
     /// The numbers of its waits.
     pub needs: Needs,
+    pub page_needs: PageNeeds,
 }
 
 /// The numbers of a transaction's waits.
@@ -242,6 +246,16 @@ pub struct Txn {
 pub struct Needs {
     pub locks: u64,
     pub log_space: u64,
+}
+
+/// The number of waits for pages.
+#[derive(Clone, Default, Debug)]
+pub struct PageNeeds(Cell<u64>);
+
+impl PageNeeds {
+    pub fn count(&self) -> u64 {
+        self.0.get()
+    }
 }
 
 impl Txn {
@@ -426,6 +440,11 @@ impl Wait for Txn {
         self.is_granted = true;
         self.reserved = self.reserved.max(bytes);
         Ok(())
+    }
+    fn page_limit(&self) -> Duration {
+        let PageNeeds(count) = &self.page_needs;
+        count.set(count.get() + 1);
+        PAGE_LIMIT
     }
 }
 

@@ -395,7 +395,8 @@ fn pool_is_dropped_by_the_completion() {
 
 #[test]
 fn load_ahead_waits_for_nothing_and_leaves_out_what_has_no_room() {
-    let scene = Scene::new();
+    // Without a loader: the calling thread begins the reads.
+    let scene = Scene::with(1, false);
     let pages: Vec<PageId> = (0..40).map(PageId).collect();
     let inside = step::Inside::begin();
     scene.pool.load_ahead(&pages[..8]);
