@@ -27,10 +27,11 @@
 //!   it is the rollback, the rollback's result; a commit fails).
 
 mod offload;
+mod operations;
 mod timer;
 
 use std::{
-    future::{Future, poll_fn},
+    future::poll_fn,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -43,17 +44,16 @@ use clearway_sync::{
     step,
     thread::{self, JoinHandle},
 };
-use clearway_tree::{LeafHint, Need, ReadIntent, Step, Tree};
+use clearway_tree::ReadIntent;
 
 use offload::BlockingJob;
 pub(crate) use offload::{Offload, Reply};
+pub use operations::{AtOnce, OperationRest};
 pub(crate) use timer::{Alarm, Timer};
 
 use crate::{
-    Committed, RetryContext, Savepoint, Table, TableCursor, Transaction,
-    core::Core,
-    finish,
-    transaction_state::{FirstStep, TransactionState},
+    Committed, RetryContext, Savepoint, Table, Transaction, core::Core, finish,
+    transaction_state::TransactionState,
 };
 
 /// The services of an engine for tasks.
@@ -204,61 +204,6 @@ pub(crate) struct VictimsRollback {
 }
 
 impl Transaction {
-    /// Runs an operation of a task; a deadlock's victim is rolled back before this returns. Most
-    /// operations need nothing and are done here. Only the others take memory for their waits.
-    async fn run_as_task<T, F>(
-        &mut self,
-        table: &Table,
-        mode: IntentMode,
-        operation: impl FnOnce(&Tree) -> Result<F>,
-    ) -> Result<T>
-    where
-        F: FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
-    {
-        self.check_process()?;
-        let mut operation = operation(table.tree())?;
-        match self.run_at_once(table, mode, &mut operation) {
-            FirstStep::Done(done) => Ok(done),
-            FirstStep::Failed(error) if !self.has_unlinked() => Err(error),
-            FirstStep::Failed(error) => Box::pin(self.after_task(Err(error))).await,
-            FirstStep::Waits(need) => {
-                let waiting = Box::pin(self.run_waiting(table, mode, operation, need));
-                step::never_blocking(waiting).await
-            }
-        }
-    }
-
-    /// Runs the first step, if the state is here.
-    #[inline]
-    fn run_at_once<T>(
-        &mut self,
-        table: &Table,
-        mode: IntentMode,
-        operation: &mut impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
-    ) -> FirstStep<T> {
-        match self.state.as_deref_mut() {
-            Some(state) if !state.has_unlinked() => state.begin_operation(table, mode, operation),
-            _ => FirstStep::Waits(None),
-        }
-    }
-
-    /// Runs an operation on from its first step, which has returned `need`, or did not take place.
-    async fn run_waiting<T>(
-        &mut self,
-        table: &Table,
-        mode: IntentMode,
-        operation: impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
-        need: Option<Need>,
-    ) -> Result<T> {
-        let state = match (&mut self.state, &need) {
-            // The chain that it may have begun to write is its own.
-            (Some(state), Some(_)) => state,
-            _ => self.state_as_task().await?,
-        };
-        let result = state.operate_as_task(table, mode, operation, need).await;
-        self.after_task(result).await
-    }
-
     fn has_unlinked(&self) -> bool {
         self.state.as_ref().is_some_and(|state| state.has_unlinked())
     }
@@ -351,52 +296,6 @@ impl Transaction {
         let rolled_back = poll_fn(|cx| victim.rolled_back.poll(cx)).await;
         let victim = self.aside().victim.take()?;
         Some((victim.deadlock, rolled_back.and_then(|result| result)))
-    }
-
-    /// As [`get_into`](Self::get_into) and
-    /// [`get_for_update_into`](Self::get_for_update_into), for a task.
-    pub fn get_as_task<'a>(
-        &'a mut self,
-        table: &'a Table,
-        key: &'a [u8],
-        intent: ReadIntent,
-        value: &'a mut Vec<u8>,
-    ) -> impl Future<Output = Result<bool>> {
-        let mode = intent_mode(intent);
-        self.run_as_task(table, mode, move |tree| tree.get_operation(key, intent, value))
-    }
-
-    /// As [`insert`](Self::insert), for a task.
-    pub async fn insert_as_task(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
-        let mode = IntentMode::IX;
-        self.run_as_task(table, mode, |tree| tree.insert_operation(key, value)).await.map(drop)
-    }
-
-    /// As [`put`](Self::put), for a task.
-    pub fn put_as_task<'a>(
-        &'a mut self,
-        table: &'a Table,
-        key: &'a [u8],
-        value: &'a [u8],
-    ) -> impl Future<Output = Result<bool>> {
-        let mode = IntentMode::IX;
-        self.run_as_task(table, mode, move |tree| tree.put_operation(key, value))
-    }
-
-    /// As [`update`](Self::update), for a task.
-    pub async fn update_as_task(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
-        let mode = IntentMode::IX;
-        self.run_as_task(table, mode, |tree| tree.update_operation(key, value)).await.map(drop)
-    }
-
-    /// As [`delete`](Self::delete), for a task.
-    pub fn delete_as_task<'a>(
-        &'a mut self,
-        table: &'a Table,
-        key: &'a [u8],
-    ) -> impl Future<Output = Result<()>> {
-        let mode = IntentMode::IX;
-        self.run_as_task(table, mode, move |tree| tree.delete_operation(key))
     }
 
     /// As [`lock_table`](Self::lock_table), for a task.
@@ -530,18 +429,6 @@ async fn roll_back(state: Box<TransactionState>) -> Result<Lsn> {
     state.entry().hand_over();
     let mut reply = blocking.call(move || finish::rollback(state));
     poll_fn(|cx| reply.poll(cx)).await?
-}
-
-impl TableCursor {
-    /// As [`advance`](Self::advance), for a task. If the future is dropped, the position is where
-    /// it was.
-    pub async fn advance_as_task(&mut self, txn: &mut Transaction) -> Result<bool> {
-        if !self.is_of(txn) {
-            return Err(Error::TransactionEnded);
-        }
-        let TableCursor { table, mode, inner, .. } = self;
-        txn.run_as_task(table, *mode, |_| Ok(inner.advance_operation())).await
-    }
 }
 
 impl crate::Engine {

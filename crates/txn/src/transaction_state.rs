@@ -54,7 +54,6 @@ use clearway_tree::{LeafHint, Tree};
 use deallocation::Deallocation;
 pub use retry::RetryContext;
 use table_use::TableUse;
-pub(crate) use tasks::FirstStep;
 
 use crate::{
     contention::{PassedWait, Wanted},
