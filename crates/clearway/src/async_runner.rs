@@ -15,9 +15,9 @@
 use std::{
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
+    pin::{Pin, pin},
     sync::Arc,
-    task::Poll,
+    task::{Context, Poll},
 };
 
 use clearway_base::{Error, Result};
@@ -25,7 +25,7 @@ use clearway_sync::step;
 use clearway_txn::{Closure, Kind, RetryContext, SuspendedTask};
 
 use crate::{
-    LentTransaction, Pending,
+    LentTransaction, Pending, Transaction,
     async_transaction::{AsyncTransaction, Lender},
     inner::Inner,
     runner::{AttemptEnd, end_of, panicked, pause_before},
@@ -42,137 +42,212 @@ where
     B: FnMut(LentTransaction) -> F,
     F: Future<Output = Result<T>>,
 {
-    let mut attempts = Attempts::new(database, name, false)?;
+    let mut lender = Arc::default();
+    let mut attempts = Attempts::new(database, name, &mut lender, false)?;
     loop {
-        let result = match attempts.begin().await {
-            Ok(lent) => guarded(lent.tx.inner.closure(), || body(lent)).await,
+        let begun = match attempts.begin_at_once() {
+            Some(lent) => Ok(lent),
+            None => Box::pin(attempts.begin_again()).await,
+        };
+        let result = match begun {
+            Ok(lent) => {
+                let closure = lent.tx.inner.closure();
+                let (mut call, mut future) = (Some(|| body(lent)), pin!(None));
+                poll_fn(|cx| attempts.poll(closure, &mut call, future.as_mut(), cx)).await
+            }
             Err(error) => Ok(Err(error)),
         };
-        if let Some(ended) = attempts.end(result).await {
-            return ended;
+        match attempts.end_at_once(result) {
+            Ok(ended) => return ended,
+            Err(end) => {
+                if let Some(ended) = Box::pin(attempts.end(end)).await {
+                    return ended;
+                }
+            }
         }
     }
 }
 
-/// As [`run`], for a closure whose futures borrow from it.
+/// As [`run`], for a closure whose futures borrow from it. Uses `lender`, or another one in its
+/// place.
 pub(crate) async fn run_lending<T, B>(
     database: &Inner,
     name: &'static str,
-    mut body: B,
+    body: &mut B,
+    lender: &mut Arc<Lender>,
 ) -> Result<Pending<T>>
 where
     B: AsyncFnMut(LentTransaction) -> Result<T>,
 {
-    let mut attempts = Attempts::new(database, name, true)?;
+    let mut attempts = Attempts::new(database, name, lender, true)?;
     loop {
-        let result = match attempts.begin().await {
-            Ok(lent) => guarded(lent.tx.inner.closure(), || body(lent)).await,
+        let begun = match attempts.begin_at_once() {
+            Some(lent) => Ok(lent),
+            None => Box::pin(attempts.begin_again()).await,
+        };
+        let result = match begun {
+            Ok(lent) => {
+                let closure = lent.tx.inner.closure();
+                let (mut call, mut future) = (Some(|| body(lent)), pin!(None));
+                poll_fn(|cx| attempts.poll(closure, &mut call, future.as_mut(), cx)).await
+            }
             Err(error) => Ok(Err(error)),
         };
-        if let Some(ended) = attempts.end(result).await {
-            return ended;
+        match attempts.end_at_once(result) {
+            Ok(ended) => return ended,
+            Err(end) => {
+                if let Some(ended) = Box::pin(attempts.end(end)).await {
+                    return ended;
+                }
+            }
         }
     }
-}
-
-/// Calls a closure and polls its future. Returns its result, or the error of its panic
-/// (ASYNC-RUNNER-1).
-async fn guarded<T, F>(closure: Closure, call: impl FnOnce() -> F) -> Result<Result<T>>
-where
-    F: Future<Output = Result<T>>,
-{
-    let mut panic = None;
-    let called = catch_unwind(AssertUnwindSafe(|| {
-        let _running = closure.run();
-        call()
-    }));
-    // An `Option`, so that the future is moved once only, into its pinned place.
-    let mut future = pin!(called.map_err(|payload| panic = Some(panicked(&*payload))).ok());
-    if let Some(panic) = panic {
-        return Err(panic);
-    }
-    poll_fn(|cx| {
-        let polled = catch_unwind(AssertUnwindSafe(|| {
-            let _running = closure.run();
-            future.as_mut().as_pin_mut().map(|future| future.poll(cx))
-        }));
-        match polled {
-            Ok(Some(polled)) => polled.map(Ok),
-            Ok(None) => unreachable!("the call has returned"),
-            Err(payload) => Poll::Ready(Err(panicked(&*payload))),
-        }
-    })
-    .await
 }
 
 /// The attempts of one closure.
-struct Attempts<'d> {
-    database: &'d Inner,
+struct Attempts<'r> {
+    database: &'r Inner,
     kind: Kind,
     attempt: u32,
     context: Option<RetryContext>,
-    lender: Arc<Lender>,
+    lender: &'r mut Arc<Lender>,
     /// True if an agent of a pipeline runs the closure: the transaction then cannot go on while the
     /// agent's thread blocks.
     is_of_agent: bool,
-    /// The transaction as one of the agent's.
+    /// The transaction as one of the agent's, once it has waited.
     task: Option<SuspendedTask>,
 }
 
-impl<'d> Attempts<'d> {
-    fn new(database: &'d Inner, name: &'static str, is_of_agent: bool) -> Result<Attempts<'d>> {
+/// The end of an attempt that may have to wait.
+struct SlowEnd<T> {
+    tx: Transaction,
+    how: std::result::Result<AttemptEnd<T>, Panicked>,
+}
+
+/// The error of a closure that has panicked.
+struct Panicked(Error);
+
+/// The result of a closure, unless it has panicked.
+type ClosureResult<T> = std::result::Result<Result<T>, Panicked>;
+
+impl<'r> Attempts<'r> {
+    #[inline]
+    fn new(
+        database: &'r Inner,
+        name: &'static str,
+        lender: &'r mut Arc<Lender>,
+        is_of_agent: bool,
+    ) -> Result<Attempts<'r>> {
         database.check_process()?;
-        let (kind, lender) = (database.statistics.kind(name), Arc::default());
+        let kind = database.statistics.kind(name);
         let (attempt, context, task) = (0, None, None);
         Ok(Attempts { database, kind, attempt, context, lender, is_of_agent, task })
     }
 
-    /// Begins an attempt, and returns its transaction for the closure.
+    /// Begins the first attempt, and returns its transaction for the closure. Returns `None` if
+    /// there was one.
+    #[inline]
+    fn begin_at_once(&mut self) -> Option<LentTransaction> {
+        (self.attempt == 0).then(|| self.begin())
+    }
+
+    #[inline]
+    fn begin(&mut self) -> LentTransaction {
+        self.attempt += 1;
+        Lender::lend(self.lender, AsyncTransaction::begin(self.database, self.kind))
+    }
+
+    /// Begins an attempt that follows a lost one.
     ///
     /// # Errors
     /// [`Error::Deadlock`] if it was a victim before the closure could run.
-    async fn begin(&mut self) -> Result<LentTransaction> {
-        self.attempt += 1;
-        if self.attempt > 1 {
-            Box::pin(self.database.engine.sleep_as_task(pause_before(self.attempt))).await;
-        }
-        let transaction = AsyncTransaction::begin(self.database, self.kind);
-        self.task = self.is_of_agent.then(|| transaction.tx.inner.closure().run_as_task());
-        let mut lent = self.lender.lend(transaction);
+    async fn begin_again(&mut self) -> Result<LentTransaction> {
+        let pause = pause_before(self.attempt + 1);
+        self.database.engine.sleep_as_task(pause).await;
+        let mut lent = self.begin();
+        self.suspend(lent.tx.inner.closure());
         if let Some(context) = self.context.take() {
-            let resume = Box::pin(lent.tx.inner.resume_as_task(&context));
-            step::never_blocking(resume).await?;
+            step::never_blocking(lent.tx.inner.resume_as_task(&context)).await?;
         }
         Ok(lent)
     }
 
-    /// Ends an attempt: commits or rolls back after the closure has returned, or panicked. Returns
-    /// `None` if the closure is to be run again.
-    async fn end<T>(&mut self, result: Result<Result<T>>) -> Option<Result<Pending<T>>> {
+    /// Calls the closure, if it was not called, and polls its future. Returns the closure's result,
+    /// or the error of its panic (ASYNC-RUNNER-1).
+    #[inline]
+    fn poll<T, F>(
+        &mut self,
+        closure: Closure,
+        call: &mut Option<impl FnOnce() -> F>,
+        mut future: Pin<&mut Option<F>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<ClosureResult<T>>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let polled = catch_unwind(AssertUnwindSafe(|| {
+            let _running = closure.run();
+            if let Some(call) = call.take() {
+                future.set(Some(call()));
+            }
+            future.as_mut().as_pin_mut().map(|future| future.poll(cx))
+        }));
+        match polled {
+            Ok(Some(Poll::Ready(result))) => Poll::Ready(Ok(result)),
+            Ok(Some(Poll::Pending)) => {
+                self.suspend(closure);
+                Poll::Pending
+            }
+            Ok(None) => unreachable!("the call has returned"),
+            Err(payload) => Poll::Ready(Err(Panicked(panicked(&*payload)))),
+        }
+    }
+
+    /// Lists the transaction as one of the agent's (SUSPENDED-1).
+    #[cold]
+    fn suspend(&mut self, closure: Closure) {
+        if self.is_of_agent && self.task.is_none() {
+            self.task = Some(closure.run_as_task());
+        }
+    }
+
+    /// Ends an attempt after the closure has returned, or panicked, if that needs nothing, as most
+    /// commits. Otherwise returns the arguments of [`end`](Attempts::end).
+    #[inline]
+    fn end_at_once<T>(
+        &mut self,
+        result: ClosureResult<T>,
+    ) -> std::result::Result<Result<Pending<T>>, Box<SlowEnd<T>>> {
         // From here on the transaction ends without the agent, or at once.
         self.task = None;
         // The future of the closure is gone, and the transaction has come back, unless the closure
         // has kept it.
-        let Some(AsyncTransaction { mut tx }) = self.lender.take_back() else {
-            return Some(Err(Error::TransactionEnded));
+        let Some(AsyncTransaction { tx }) = Lender::take_back(self.lender) else {
+            return Ok(Err(Error::TransactionEnded));
         };
-        let result = match result {
-            Ok(result) => result,
-            Err(panic) => {
-                return Some(Box::pin(tx.fail_as_task(Count::Panic, panic)).await);
-            }
+        let how = match result {
+            Ok(result) => end_of(&tx, self.attempt >= self.database.attempts, result),
+            Err(panic) => return Err(Box::new(SlowEnd { tx, how: Err(panic) })),
         };
-        let is_last = self.attempt >= self.database.attempts;
-        match end_of(&tx, is_last, result) {
-            AttemptEnd::Commit(value) => Some(tx.finish_as_task(value).await),
-            AttemptEnd::RollBack(error) => {
-                Some(Box::pin(tx.fail_as_task(Count::Rollback, error)).await)
-            }
-            AttemptEnd::Retry => {
+        match how {
+            AttemptEnd::Commit(value) => tx.finish_at_once(value).map_err(|(tx, value)| {
+                Box::new(SlowEnd { tx, how: Ok(AttemptEnd::Commit(value)) })
+            }),
+            how => Err(Box::new(SlowEnd { tx, how: Ok(how) })),
+        }
+    }
+
+    /// Commits or rolls back. Returns `None` if the closure is to be run again.
+    async fn end<T>(&mut self, end: Box<SlowEnd<T>>) -> Option<Result<Pending<T>>> {
+        let SlowEnd { mut tx, how } = *end;
+        match how {
+            Err(Panicked(error)) => Some(tx.fail_as_task(Count::Panic, error).await),
+            Ok(AttemptEnd::Commit(value)) => Some(tx.finish_as_task(value).await),
+            Ok(AttemptEnd::RollBack(error)) => Some(tx.fail_as_task(Count::Rollback, error).await),
+            Ok(AttemptEnd::Retry) => {
                 self.context = Some(tx.inner.take_retry_context());
-                let undone = Box::pin(tx.undo_as_task(Count::Retry)).await;
                 // A failed rollback stops the engine, so report that error to the caller.
-                undone.err().map(Err)
+                tx.undo_as_task(Count::Retry).await.err().map(Err)
             }
         }
     }

@@ -60,7 +60,23 @@ pub struct AsyncTransaction {
     pub(crate) tx: Transaction,
 }
 
+/// Returns the value of an operation that was done at once. Otherwise the expression has the result
+/// of the operation's rest. A macro, since a function would be a future that is stored and polled
+/// for each operation, of which few have to wait.
+macro_rules! complete {
+    ($first:expr) => {{
+        let waiting = match $first {
+            Ok(done) => return Ok(done),
+            Err(waiting) => waiting,
+        };
+        waiting.await
+    }};
+}
+
+// An `async fn` would store its arguments twice, and move them at its first poll.
+#[allow(clippy::manual_async_fn)]
 impl AsyncTransaction {
+    #[inline]
     pub(crate) fn begin(database: &Inner, kind: Kind) -> AsyncTransaction {
         AsyncTransaction { tx: Transaction::begin_task(database, kind) }
     }
@@ -69,46 +85,50 @@ impl AsyncTransaction {
     ///
     /// # Errors
     /// Those of [`Transaction::get`].
-    pub async fn get(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
-        self.read(table, key.as_ref(), ReadIntent::Read).await
+    pub fn get(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>>> {
+        async move {
+            let (key, inner) = (key.as_ref(), &mut self.tx.inner);
+            let result = complete!(inner.get_at_once(&table.inner, key, ReadIntent::Read));
+            self.tx.note(result)
+        }
     }
 
     /// Reads a value that is about to be written, like [`Transaction::get_for_update`].
     ///
     /// # Errors
     /// Those of [`Transaction::get`].
-    pub async fn get_for_update(
+    pub fn get_for_update(
         &mut self,
         table: &Table,
         key: impl AsRef<[u8]>,
-    ) -> Result<Option<Vec<u8>>> {
-        self.read(table, key.as_ref(), ReadIntent::Update).await
-    }
-
-    async fn read(
-        &mut self,
-        table: &Table,
-        key: &[u8],
-        intent: ReadIntent,
-    ) -> Result<Option<Vec<u8>>> {
-        let mut value = Vec::new();
-        let result = self.tx.inner.get_as_task(&table.inner, key, intent, &mut value).await;
-        Ok(self.tx.note(result)?.then_some(value))
+    ) -> impl Future<Output = Result<Option<Vec<u8>>>> {
+        async move {
+            let (key, inner) = (key.as_ref(), &mut self.tx.inner);
+            let result = complete!(inner.get_at_once(&table.inner, key, ReadIntent::Update));
+            self.tx.note(result)
+        }
     }
 
     /// Inserts a key, like [`Transaction::insert`].
     ///
     /// # Errors
     /// Those of [`Transaction::insert`].
-    pub async fn insert(
+    pub fn insert(
         &mut self,
         table: &Table,
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
-    ) -> Result<()> {
-        let (key, value) = (key.as_ref(), value.as_ref());
-        let result = self.tx.inner.insert_as_task(&table.inner, key, value).await;
-        self.tx.note(result)
+    ) -> impl Future<Output = Result<()>> {
+        async move {
+            let (key, value) = (key.as_ref(), value.as_ref());
+            let inner = &mut self.tx.inner;
+            let result = complete!(inner.insert_at_once(&table.inner, key, value).map(drop));
+            self.tx.note(result.map(drop))
+        }
     }
 
     /// Inserts a key or replaces its value, like [`Transaction::put`]. Returns true if the key was
@@ -116,39 +136,51 @@ impl AsyncTransaction {
     ///
     /// # Errors
     /// Those of [`Transaction::put`].
-    pub async fn put(
+    pub fn put(
         &mut self,
         table: &Table,
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
-    ) -> Result<bool> {
-        let (key, value) = (key.as_ref(), value.as_ref());
-        let result = self.tx.inner.put_as_task(&table.inner, key, value).await;
-        self.tx.note(result)
+    ) -> impl Future<Output = Result<bool>> {
+        async move {
+            let (key, value) = (key.as_ref(), value.as_ref());
+            let inner = &mut self.tx.inner;
+            let result = complete!(inner.put_at_once(&table.inner, key, value));
+            self.tx.note(result)
+        }
     }
 
     /// Replaces the value of a key, like [`Transaction::update`].
     ///
     /// # Errors
     /// Those of [`Transaction::update`].
-    pub async fn update(
+    pub fn update(
         &mut self,
         table: &Table,
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
-    ) -> Result<()> {
-        let (key, value) = (key.as_ref(), value.as_ref());
-        let result = self.tx.inner.update_as_task(&table.inner, key, value).await;
-        self.tx.note(result)
+    ) -> impl Future<Output = Result<()>> {
+        async move {
+            let (key, value) = (key.as_ref(), value.as_ref());
+            let inner = &mut self.tx.inner;
+            let result = complete!(inner.update_at_once(&table.inner, key, value).map(drop));
+            self.tx.note(result.map(drop))
+        }
     }
 
     /// Removes a key, like [`Transaction::delete`].
     ///
     /// # Errors
     /// Those of [`Transaction::delete`].
-    pub async fn delete(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<()> {
-        let result = self.tx.inner.delete_as_task(&table.inner, key.as_ref()).await;
-        self.tx.note(result)
+    pub fn delete(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+    ) -> impl Future<Output = Result<()>> {
+        async move {
+            let result = complete!(self.tx.inner.delete_at_once(&table.inner, key.as_ref()));
+            self.tx.note(result)
+        }
     }
 
     /// Begins a scan of a key range, smallest key first, like [`Transaction::scan`].
@@ -253,7 +285,7 @@ impl AsyncTransaction {
     }
 
     async fn advance(&mut self, cursor: &mut Cursor) -> Result<bool> {
-        let result = cursor.inner.advance_as_task(&mut self.tx.inner).await;
+        let result = complete!(cursor.inner.advance_at_once(&mut self.tx.inner));
         self.tx.note(result)
     }
 
@@ -412,13 +444,26 @@ pub(crate) struct Lender {
 }
 
 impl Lender {
-    pub(crate) fn lend(self: &Arc<Lender>, transaction: AsyncTransaction) -> LentTransaction {
-        LentTransaction { transaction: Some(transaction), lender: Arc::clone(self) }
+    /// Lends a transaction. Takes another lender if this one has lent one that is still there.
+    #[inline]
+    pub(crate) fn lend(lender: &mut Arc<Lender>, transaction: AsyncTransaction) -> LentTransaction {
+        if Arc::strong_count(lender) > 1 {
+            *lender = Arc::default();
+        }
+        LentTransaction { transaction: Some(transaction), lender: Arc::clone(lender) }
     }
 
-    /// Takes the transaction, if it has come back.
-    pub(crate) fn take_back(&self) -> Option<AsyncTransaction> {
-        self.back.lock().take()
+    /// Takes the transaction, if it has come back. If it has not, the lender is left to it.
+    #[inline]
+    pub(crate) fn take_back(lender: &mut Arc<Lender>) -> Option<AsyncTransaction> {
+        let back = match Arc::get_mut(lender) {
+            Some(lender) => lender.back.get_mut().take(),
+            None => lender.back.lock().take(),
+        };
+        if back.is_none() {
+            *lender = Arc::default();
+        }
+        back
     }
 }
 
@@ -440,6 +485,7 @@ impl DerefMut for LentTransaction {
 }
 
 impl Drop for LentTransaction {
+    #[inline]
     fn drop(&mut self) {
         *self.lender.back.lock() = self.transaction.take();
     }

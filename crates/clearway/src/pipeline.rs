@@ -46,7 +46,7 @@ use clearway_sync::{
 use crate::{LentTransaction, Transaction, inner::Inner};
 use agent::{Agent, AgentCounters};
 use inbox::{Inbox, Refused};
-use job::{Accepted, AsyncTask, Begin, Job, PendingResult, Task};
+use job::{Accepted, AsyncTask, Begin, Job, PendingResult, Task, TaskPlace};
 pub use ticket::Ticket;
 
 /// Options of a [`Pipeline`].
@@ -303,7 +303,7 @@ impl Pipeline {
     /// As for [`submit`](Pipeline::submit); `done` is not called in that case.
     pub fn submit_async_then<T, B, D>(&self, name: &'static str, body: B, done: D) -> Result<()>
     where
-        T: 'static,
+        T: Send + 'static,
         B: AsyncFnMut(LentTransaction) -> Result<T> + Send + 'static,
         D: FnOnce(Result<T>) + Send + 'static,
     {

@@ -482,6 +482,25 @@ impl Transaction {
         Ok(committed_as(value, committed, self.uncounted, self.began))
     }
 
+    /// As [`finish`](Transaction::finish), for a task, if that needs nothing. Otherwise returns the
+    /// arguments, for [`finish_as_task`](Transaction::finish_as_task).
+    #[inline]
+    pub(crate) fn finish_at_once<T>(
+        mut self,
+        value: T,
+    ) -> std::result::Result<Result<Pending<T>>, (Transaction, T)> {
+        if self.trouble.is_some() {
+            return Err((self, value));
+        }
+        match self.inner.commit_at_once() {
+            Some(Ok(committed)) => {
+                Ok(Ok(committed_as(value, committed, self.uncounted, self.began)))
+            }
+            Some(Err(error)) => Ok(Err(error)),
+            None => Err((self, value)),
+        }
+    }
+
     /// As [`finish`](Transaction::finish), for a task.
     pub(crate) async fn finish_as_task<T>(mut self, value: T) -> Result<Pending<T>> {
         if self.trouble.is_some()

@@ -21,6 +21,7 @@ impl Tree {
     ///
     /// # Errors
     /// `KeyTooLarge`.
+    #[inline]
     pub fn get_operation<'a, C: Locks>(
         &self,
         key: &'a [u8],
@@ -28,13 +29,38 @@ impl Tree {
         out: &'a mut Vec<u8>,
     ) -> Result<impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<bool> + use<'a, C>> {
         let mut get = Get::new(self, key, intent, out)?;
-        Ok(move |tree: &Tree, ctx: &mut C, hint: &mut LeafHint| get.step(tree, ctx, hint, out))
+        Ok(move |tree: &Tree, ctx: &mut C, hint: &mut LeafHint| {
+            get.expect(ctx);
+            get.step(tree, ctx, hint, out)
+        })
+    }
+
+    /// As [`Tree::get_operation`], into memory of its own; `None` if the key is absent.
+    ///
+    /// # Errors
+    /// `KeyTooLarge`.
+    #[inline]
+    #[allow(clippy::type_complexity)] // The type of a closure has no name.
+    pub fn read_operation<'a, C: Locks>(
+        &self,
+        key: &'a [u8],
+        intent: ReadIntent,
+    ) -> Result<impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<Option<Vec<u8>>> + use<'a, C>>
+    {
+        let mut value = Vec::new();
+        let mut get = Get::new(self, key, intent, &mut value)?;
+        Ok(move |tree: &Tree, ctx: &mut C, hint: &mut LeafHint| {
+            get.expect(ctx);
+            let found = get.step(tree, ctx, hint, &mut value)?;
+            Ok(found.then(|| std::mem::take(&mut value)))
+        })
     }
 
     /// [`Tree::insert`] as an operation.
     ///
     /// # Errors
     /// `KeyTooLarge`, `ValueTooLarge`.
+    #[inline]
     pub fn insert_operation<'a, C: Environment>(
         &self,
         key: &'a [u8],
@@ -47,6 +73,7 @@ impl Tree {
     ///
     /// # Errors
     /// `KeyTooLarge`, `ValueTooLarge`.
+    #[inline]
     pub fn put_operation<'a, C: Environment>(
         &self,
         key: &'a [u8],
@@ -59,6 +86,7 @@ impl Tree {
     ///
     /// # Errors
     /// `KeyTooLarge`, `ValueTooLarge`.
+    #[inline]
     pub fn update_operation<'a, C: Environment>(
         &self,
         key: &'a [u8],
@@ -67,6 +95,7 @@ impl Tree {
         self.store_operation(key, value, Goal::Update)
     }
 
+    #[inline]
     fn store_operation<'a, C: Environment>(
         &self,
         key: &'a [u8],
@@ -74,13 +103,17 @@ impl Tree {
         goal: Goal,
     ) -> Result<impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<bool> + use<'a, C>> {
         let mut store = Store::new(self, key, value, goal)?;
-        Ok(move |tree: &Tree, ctx: &mut C, hint: &mut LeafHint| store.step(tree, ctx, hint))
+        Ok(move |tree: &Tree, ctx: &mut C, hint: &mut LeafHint| {
+            ctx.expect(tree.lock_of(key));
+            store.step(tree, ctx, hint)
+        })
     }
 
     /// [`Tree::delete`] as an operation.
     ///
     /// # Errors
     /// `KeyTooLarge`.
+    #[inline]
     pub fn delete_operation<'a, C: Environment>(
         &self,
         key: &'a [u8],
@@ -95,6 +128,7 @@ impl Tree {
     ///
     /// # Errors
     /// What the operation needs, or the error with which it has failed.
+    #[inline]
     pub fn step<C, T>(
         &self,
         operation: &mut impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<T>,

@@ -78,6 +78,12 @@ impl<'a> Get<'a> {
         Ok(Get { key, own, intent, waited: LockWaitState::default(), chain: None })
     }
 
+    /// Hints that the next step will request the key's lock.
+    #[inline]
+    pub(crate) fn expect<C: Locks>(&self, ctx: &C) {
+        ctx.expect(self.own);
+    }
+
     /// Returns false if the key is absent; otherwise `out` has its value.
     #[inline(always)] // Each driver has its own.
     pub(crate) fn step<C: Locks>(
@@ -145,7 +151,7 @@ impl Tree {
         out: &mut Vec<u8>,
     ) -> Result<bool> {
         let mut get = Get::new(self, key, intent, out)?;
-        ctx.expect(get.own);
+        get.expect(ctx);
         drive(&self.pool, ctx, |ctx| get.step(self, ctx, hint, out))
     }
 

@@ -26,8 +26,10 @@
 //!   victim's rollback, the next call waits for the rollback's end and reports the deadlock (or, if
 //!   it is the rollback, the rollback's result; a commit fails).
 
+mod operations;
+
 use std::{
-    future::{Future, poll_fn},
+    future::poll_fn,
     ops::Bound,
     sync::Arc,
     time::{Duration, Instant},
@@ -36,7 +38,9 @@ use std::{
 use clearway_base::{Error, Lsn, Result};
 use clearway_lock::{AbsoluteMode, IntentMode};
 use clearway_sync::step;
-use clearway_tree::{Direction, LeafHint, Need, ReadIntent, Step, Tree};
+use clearway_tree::{Direction, ReadIntent};
+
+pub use operations::{AtOnce, OperationRest};
 
 use crate::{
     Committed, RetryContext, Savepoint, Table, TableCursor, Transaction,
@@ -44,65 +48,10 @@ use crate::{
     finish,
     task_work::Alarm,
     transaction::intent_mode,
-    transaction_state::{FirstStep, TransactionState},
+    transaction_state::TransactionState,
 };
 
 impl Transaction {
-    /// Runs an operation of a task; a deadlock's victim is rolled back before this returns. Most
-    /// operations need nothing and are done here. Only the others take memory for their waits.
-    async fn run_as_task<T, F>(
-        &mut self,
-        table: &Table,
-        mode: IntentMode,
-        operation: impl FnOnce(&Tree) -> Result<F>,
-    ) -> Result<T>
-    where
-        F: FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
-    {
-        self.check_process()?;
-        let mut operation = operation(table.tree())?;
-        match self.run_at_once(table, mode, &mut operation) {
-            FirstStep::Done(done) => Ok(done),
-            FirstStep::Failed(error) if !self.has_unlinked() => Err(error),
-            FirstStep::Failed(error) => Box::pin(self.after_task(Err(error))).await,
-            FirstStep::Waits(need) => {
-                let waiting = Box::pin(self.run_waiting(table, mode, operation, need));
-                step::never_blocking(waiting).await
-            }
-        }
-    }
-
-    /// Runs the first step, if the state is here.
-    #[inline]
-    fn run_at_once<T>(
-        &mut self,
-        table: &Table,
-        mode: IntentMode,
-        operation: &mut impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
-    ) -> FirstStep<T> {
-        match self.state.as_deref_mut() {
-            Some(state) if !state.has_unlinked() => state.begin_operation(table, mode, operation),
-            _ => FirstStep::Waits(None),
-        }
-    }
-
-    /// Runs an operation on from its first step, which has returned `need`, or did not take place.
-    async fn run_waiting<T>(
-        &mut self,
-        table: &Table,
-        mode: IntentMode,
-        operation: impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
-        need: Option<Need>,
-    ) -> Result<T> {
-        let state = match (&mut self.state, &need) {
-            // The chain that it may have begun to write is its own.
-            (Some(state), Some(_)) => state,
-            _ => self.state_as_task().await?,
-        };
-        let result = state.operate_as_task(table, mode, operation, need).await;
-        self.after_task(result).await
-    }
-
     fn has_unlinked(&self) -> bool {
         self.state.as_ref().is_some_and(|state| state.has_unlinked())
     }
@@ -195,52 +144,6 @@ impl Transaction {
         let rolled_back = poll_fn(|cx| victim.rolled_back.poll(cx)).await;
         let victim = self.aside().victim.take()?;
         Some((victim.deadlock, rolled_back.and_then(|result| result)))
-    }
-
-    /// As [`get_into`](Self::get_into) and
-    /// [`get_for_update_into`](Self::get_for_update_into), for a task.
-    pub fn get_as_task<'a>(
-        &'a mut self,
-        table: &'a Table,
-        key: &'a [u8],
-        intent: ReadIntent,
-        value: &'a mut Vec<u8>,
-    ) -> impl Future<Output = Result<bool>> {
-        let mode = intent_mode(intent);
-        self.run_as_task(table, mode, move |tree| tree.get_operation(key, intent, value))
-    }
-
-    /// As [`insert`](Self::insert), for a task.
-    pub async fn insert_as_task(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
-        let mode = IntentMode::IX;
-        self.run_as_task(table, mode, |tree| tree.insert_operation(key, value)).await.map(drop)
-    }
-
-    /// As [`put`](Self::put), for a task.
-    pub fn put_as_task<'a>(
-        &'a mut self,
-        table: &'a Table,
-        key: &'a [u8],
-        value: &'a [u8],
-    ) -> impl Future<Output = Result<bool>> {
-        let mode = IntentMode::IX;
-        self.run_as_task(table, mode, move |tree| tree.put_operation(key, value))
-    }
-
-    /// As [`update`](Self::update), for a task.
-    pub async fn update_as_task(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
-        let mode = IntentMode::IX;
-        self.run_as_task(table, mode, |tree| tree.update_operation(key, value)).await.map(drop)
-    }
-
-    /// As [`delete`](Self::delete), for a task.
-    pub fn delete_as_task<'a>(
-        &'a mut self,
-        table: &'a Table,
-        key: &'a [u8],
-    ) -> impl Future<Output = Result<()>> {
-        let mode = IntentMode::IX;
-        self.run_as_task(table, mode, move |tree| tree.delete_operation(key))
     }
 
     /// As [`cursor`](Self::cursor), for a task.
@@ -371,18 +274,6 @@ async fn roll_back(state: Box<TransactionState>) -> Result<Lsn> {
     state.entry().hand_over();
     let mut reply = blocking.call(move || finish::rollback(state));
     poll_fn(|cx| reply.poll(cx)).await?
-}
-
-impl TableCursor {
-    /// As [`advance`](Self::advance), for a task. If the future is dropped, the position is where
-    /// it was.
-    pub async fn advance_as_task(&mut self, txn: &mut Transaction) -> Result<bool> {
-        if !self.is_of(txn) {
-            return Err(Error::TransactionEnded);
-        }
-        let TableCursor { table, mode, inner, .. } = self;
-        txn.run_as_task(table, *mode, |_| Ok(inner.advance_operation())).await
-    }
 }
 
 impl crate::Engine {

@@ -56,7 +56,6 @@ use deallocation::Deallocation;
 pub use retry::RetryContext;
 pub(crate) use states::Transactions;
 use table_use::{TableUse, UsedTables};
-pub(crate) use tasks::FirstStep;
 
 use crate::{
     contention::{PassedWait, Wanted},

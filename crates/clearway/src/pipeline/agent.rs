@@ -4,16 +4,16 @@ use std::{
     cell::Cell,
     collections::VecDeque,
     sync::Arc,
-    task::Context,
+    task::{Context, Poll},
     time::{Duration, Instant},
 };
 
 use clearway_sync::{Counter, ThreadWaker, atomic::Ordering, thread};
 
 use super::{
-    Accepted, Begin, Inbox, Job, PendingResult, PipelineShared, PipelineStats,
+    Accepted, Begin, Inbox, Job, PendingResult, PipelineShared, PipelineStats, TaskPlace,
     inbox::ParkCheck,
-    tasks::{Polled, Tasks},
+    tasks::{Polled, RunsTask, Tasks},
 };
 use crate::inner::Inner;
 
@@ -100,7 +100,7 @@ pub(super) struct Agent {
     number: usize,
     /// The results that are not delivered yet, in the order in which the transactions have ended.
     waiting: VecDeque<Box<dyn PendingResult>>,
-    tasks: Tasks<Box<dyn PendingResult>>,
+    tasks: Tasks<Box<dyn TaskPlace>>,
     clock: StepClock,
 }
 
@@ -136,8 +136,8 @@ impl Agent {
     }
 
     fn begin_task(&mut self, task: Box<dyn Begin>) {
-        let (name, future) = (task.name(), task.begin(Arc::clone(&self.shared)));
-        let polled = self.tasks.begin(name, future, &mut self.clock);
+        let (name, shared) = (task.name(), &self.shared);
+        let polled = self.tasks.begin(name, |place| task.begin_in(place, shared), &mut self.clock);
         after_poll(&self.shared.database, &mut self.waiting, polled);
     }
 
@@ -224,6 +224,14 @@ impl Agent {
     }
 }
 
+impl RunsTask for Box<dyn TaskPlace> {
+    type Result = Box<dyn PendingResult>;
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Box<dyn PendingResult>> {
+        (**self).poll(context)
+    }
+}
+
 /// Counts a poll that was long, and keeps the result of a task that has ended.
 fn after_poll(
     database: &Inner,
@@ -233,5 +241,7 @@ fn after_poll(
     if polled.is_long {
         database.statistics.count_long_step(polled.name);
     }
-    waiting.extend(polled.result);
+    if let Some(result) = polled.result {
+        waiting.push_back(result);
+    }
 }

@@ -1,13 +1,20 @@
 //! One client's transaction: it is run, then its result waits for the log, then it is delivered.
 
 use std::{
+    any::Any,
+    cell::Cell,
+    convert::Infallible,
+    future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    rc::Rc,
     sync::Arc,
+    task::{Context, Poll},
 };
 
 use clearway_base::{Error, Result};
 
-use super::{PipelineShared, tasks::TaskFuture};
+use super::PipelineShared;
 use crate::{LentTransaction, Pending, Transaction, async_runner, inner::Inner, runner};
 
 /// The contents of an inbox.
@@ -23,26 +30,71 @@ pub(super) trait Begin: Send {
     /// Returns the type of the transaction.
     fn name(&self) -> &'static str;
 
-    /// Begins it. The future returns its result, which the agent delivers.
-    fn begin(self: Box<Self>, shared: Arc<PipelineShared>) -> TaskFuture<Box<dyn PendingResult>>;
+    /// Begins it in `place`, if that is a place for transactions like this one, or in a new place.
+    fn begin_in(
+        self: Box<Self>,
+        place: Option<Box<dyn TaskPlace>>,
+        shared: &Arc<PipelineShared>,
+    ) -> Box<dyn TaskPlace>;
 }
 
-/// An asynchronous closure with its callback.
-pub(super) struct AsyncTask<B, D> {
-    name: &'static str,
-    body: B,
-    done: D,
+/// A place where one asynchronous transaction after the other runs.
+pub(super) trait TaskPlace {
+    /// Returns the place's [`Mailbox`].
+    fn mailbox(&self) -> &dyn Any;
+
+    /// Polls the transaction. Returns its result, which the agent delivers, if it has ended.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Box<dyn PendingResult>>;
 }
 
-impl<B, D> AsyncTask<B, D> {
-    pub(super) fn new(name: &'static str, body: B, done: D) -> AsyncTask<B, D> {
-        AsyncTask { name, body, done }
+/// The way in and out of a place.
+struct Mailbox<A> {
+    begins: Cell<Option<Box<A>>>,
+    ended: Cell<Option<Box<A>>>,
+}
+
+/// A place for transactions of one Rust type. Their future runs one after the other, so a
+/// transaction neither takes memory for it nor moves it there.
+struct PlaceOf<A, F> {
+    mailbox: Rc<Mailbox<A>>,
+    future: Pin<Box<F>>,
+}
+
+impl<A, F> TaskPlace for PlaceOf<A, F>
+where
+    A: PendingResult + 'static,
+    F: Future<Output = Infallible>,
+{
+    fn mailbox(&self) -> &dyn Any {
+        &*self.mailbox
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Box<dyn PendingResult>> {
+        let Poll::Pending = self.future.as_mut().poll(context);
+        match self.mailbox.ended.take() {
+            Some(ended) => Poll::Ready(ended),
+            None => Poll::Pending,
+        }
     }
 }
 
-impl<T, B, D> Begin for AsyncTask<B, D>
+/// An asynchronous closure with its callback.
+pub(super) struct AsyncTask<T, B, D> {
+    name: &'static str,
+    body: B,
+    done: D,
+    ran: Ran<T>,
+}
+
+impl<T, B, D> AsyncTask<T, B, D> {
+    pub(super) fn new(name: &'static str, body: B, done: D) -> AsyncTask<T, B, D> {
+        AsyncTask { name, body, done, ran: Ran::Not }
+    }
+}
+
+impl<T, B, D> Begin for AsyncTask<T, B, D>
 where
-    T: 'static,
+    T: Send + 'static,
     B: AsyncFnMut(LentTransaction) -> Result<T> + Send + 'static,
     D: FnOnce(Result<T>) + Send + 'static,
 {
@@ -50,13 +102,49 @@ where
         self.name
     }
 
-    fn begin(self: Box<Self>, shared: Arc<PipelineShared>) -> TaskFuture<Box<dyn PendingResult>> {
-        let AsyncTask { name, body, done } = *self;
-        Box::pin(async move {
-            let ran = Ran::of(async_runner::run_lending(&shared.database, name, body).await);
-            Box::new(Finished { ran, done }) as Box<dyn PendingResult>
-        })
+    fn begin_in(
+        self: Box<Self>,
+        place: Option<Box<dyn TaskPlace>>,
+        shared: &Arc<PipelineShared>,
+    ) -> Box<dyn TaskPlace> {
+        if let Some(place) = place
+            && let Some(mailbox) = place.mailbox().downcast_ref::<Mailbox<Self>>()
+        {
+            mailbox.begins.set(Some(self));
+            return place;
+        }
+        new_place(self, Arc::clone(shared))
     }
+}
+
+/// Returns a place in which `first` runs, and then others of its type.
+#[cold]
+fn new_place<T, B, D>(
+    first: Box<AsyncTask<T, B, D>>,
+    shared: Arc<PipelineShared>,
+) -> Box<dyn TaskPlace>
+where
+    T: 'static,
+    B: AsyncFnMut(LentTransaction) -> Result<T> + 'static,
+    D: FnOnce(Result<T>) + 'static,
+{
+    let mailbox = Rc::new(Mailbox { begins: Cell::new(Some(first)), ended: Cell::new(None) });
+    let tasks = Rc::clone(&mailbox);
+    let future = Box::pin(async move {
+        let mut lender = Arc::default();
+        loop {
+            let mut task = poll_fn(|_| match tasks.begins.take() {
+                Some(task) => Poll::Ready(task),
+                None => Poll::Pending,
+            })
+            .await;
+            let AsyncTask { name, body, .. } = &mut *task;
+            let ran = async_runner::run_lending(&shared.database, name, body, &mut lender).await;
+            task.ran = Ran::of(ran);
+            tasks.ended.set(Some(task));
+        }
+    });
+    Box::new(PlaceOf { mailbox, future })
 }
 
 /// A result that an agent holds back until it may be delivered.
@@ -69,26 +157,22 @@ pub(super) trait PendingResult {
 
     /// Returns true if the result is ready. If it is not, registers the waker of `context`, like
     /// [`clearway_log::Log::poll_durable`].
-    fn poll(&self, context: &mut std::task::Context<'_>) -> bool;
+    fn poll(&self, context: &mut Context<'_>) -> bool;
 }
 
-/// The result of a transaction that has ended, with the callback.
-struct Finished<T, D> {
-    ran: Ran<T>,
-    done: D,
-}
-
-impl<T, D: FnOnce(Result<T>)> PendingResult for Finished<T, D> {
+impl<T, B, D: FnOnce(Result<T>)> PendingResult for AsyncTask<T, B, D> {
     fn is_ready(&self) -> bool {
         self.ran.is_ready()
     }
 
-    fn poll(&self, context: &mut std::task::Context<'_>) -> bool {
+    fn poll(&self, context: &mut Context<'_>) -> bool {
         self.ran.poll(context)
     }
 
     fn deliver(self: Box<Self>) {
-        let Finished { ran, done } = *self;
+        let AsyncTask { done, ran, body, .. } = *self;
+        // Drop what the closure has captured before the client receives the result.
+        drop(body);
         deliver(done, ran.wait());
     }
 }
@@ -120,7 +204,7 @@ impl<T> Ran<T> {
         }
     }
 
-    fn poll(&self, context: &mut std::task::Context<'_>) -> bool {
+    fn poll(&self, context: &mut Context<'_>) -> bool {
         match self {
             Ran::Waits(pending) => pending.poll_ready(context),
             Ran::Not | Ran::Failed(_) => true,
@@ -188,7 +272,7 @@ impl<T, B, D: FnOnce(Result<T>)> PendingResult for Task<T, B, D> {
         self.ran.is_ready()
     }
 
-    fn poll(&self, context: &mut std::task::Context<'_>) -> bool {
+    fn poll(&self, context: &mut Context<'_>) -> bool {
         self.ran.poll(context)
     }
 

@@ -13,11 +13,11 @@
 //!   the agent clears before it polls.
 //! - AGENT-4. A slot and its waker are used again after their task has ended. A late wake-up of the
 //!   old task then causes one poll of the new one, which is harmless.
+//! - AGENT-5. What a task leaves in its slot (the memory of its future) is used for the next task,
+//!   and is polled only while there is one. At most [`KEPT`] free slots keep it.
 
 use std::{
     collections::VecDeque,
-    future::Future,
-    pin::Pin,
     sync::Arc,
     task::{Context, Poll, Wake, Waker},
 };
@@ -30,12 +30,21 @@ use clearway_sync::{
 
 use super::agent::StepClock;
 
-/// The future of a task. It returns what the agent delivers.
-pub(super) type TaskFuture<R> = Pin<Box<dyn Future<Output = R>>>;
+/// A place where tasks run, one after the other in the same memory.
+pub(super) trait RunsTask {
+    /// The result of a task, which the agent delivers.
+    type Result;
+
+    /// Polls the task.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Self::Result>;
+}
+
+/// The number of free slots that keep the memory of their last task.
+const KEPT: usize = 64;
 
 /// The tasks of one agent.
-pub(super) struct Tasks<R> {
-    slots: Vec<TaskSlot<R>>,
+pub(super) struct Tasks<P> {
+    slots: Vec<TaskSlot<P>>,
     /// Numbers of the slots without a task.
     free: Vec<usize>,
     ready: Arc<ReadyTasks>,
@@ -43,16 +52,12 @@ pub(super) struct Tasks<R> {
 }
 
 /// A place for a task, whose waker serves one task after the other (AGENT-4).
-struct TaskSlot<R> {
-    running: Option<RunningTask<R>>,
+struct TaskSlot<P> {
+    /// The type of the task's transaction; `None` if there is no task.
+    name: Option<&'static str>,
+    place: Option<P>,
     waker: Waker,
     wake: Arc<TaskWake>,
-}
-
-struct RunningTask<R> {
-    /// The type of its transaction.
-    name: &'static str,
-    future: TaskFuture<R>,
 }
 
 /// A poll of a task.
@@ -92,9 +97,9 @@ impl Wake for TaskWake {
     }
 }
 
-impl<R> Tasks<R> {
+impl<P: RunsTask> Tasks<P> {
     /// No task yet, and at most `max` at a time. `agent` unparks the agent's thread.
-    pub(super) fn new(agent: Waker, max: usize) -> Tasks<R> {
+    pub(super) fn new(agent: Waker, max: usize) -> Tasks<P> {
         let ready = Arc::new(ReadyTasks { numbers: Mutex::default(), agent });
         Tasks { slots: Vec::new(), free: Vec::new(), ready, max }
     }
@@ -117,15 +122,16 @@ impl<R> Tasks<R> {
         !self.ready.numbers.lock().is_empty()
     }
 
-    /// Begins a task, and polls it once.
+    /// Begins a task, and polls it once. `begin` makes it from what the last task has left.
     pub(super) fn begin(
         &mut self,
         name: &'static str,
-        future: TaskFuture<R>,
+        begin: impl FnOnce(Option<P>) -> P,
         clock: &mut StepClock,
-    ) -> Polled<R> {
+    ) -> Polled<P::Result> {
         let number = self.free.pop().unwrap_or_else(|| self.add_slot());
-        self.slots[number].running = Some(RunningTask { name, future });
+        let slot = &mut self.slots[number];
+        (slot.name, slot.place) = (Some(name), Some(begin(slot.place.take())));
         // A late wake-up of an earlier task is left in `ready` (AGENT-3, AGENT-4).
         self.poll(number, clock).expect("it has just begun")
     }
@@ -136,19 +142,22 @@ impl<R> Tasks<R> {
         let (ready, is_ready) = (Arc::clone(&self.ready), AtomicBool::new(false));
         let wake = Arc::new(TaskWake { ready, number, is_ready });
         let waker = Waker::from(Arc::clone(&wake));
-        self.slots.push(TaskSlot { running: None, waker, wake });
+        self.slots.push(TaskSlot { name: None, place: None, waker, wake });
         number
     }
 
-    fn poll(&mut self, number: usize, clock: &mut StepClock) -> Option<Polled<R>> {
+    #[inline]
+    fn poll(&mut self, number: usize, clock: &mut StepClock) -> Option<Polled<P::Result>> {
         let slot = &mut self.slots[number];
-        let task = slot.running.as_mut()?;
-        let name = task.name;
+        let (name, place) = (slot.name?, slot.place.as_mut()?);
         let mut cx = Context::from_waker(&slot.waker);
-        let (polled, is_long) = clock.step(|| task.future.as_mut().poll(&mut cx));
+        let (polled, is_long) = clock.step(|| place.poll(&mut cx));
         let result = match polled {
             Poll::Ready(result) => {
-                slot.running = None;
+                slot.name = None;
+                if self.free.len() >= KEPT {
+                    slot.place = None; // AGENT-5
+                }
                 self.free.push(number);
                 Some(result)
             }
@@ -160,7 +169,11 @@ impl<R> Tasks<R> {
     /// Polls the tasks that are ready now, each once, and calls `each` after it. Those that become
     /// ready meanwhile wait for the next call, so that the agent can deliver results and begin
     /// other jobs in between.
-    pub(super) fn poll_ready(&mut self, clock: &mut StepClock, mut each: impl FnMut(Polled<R>)) {
+    pub(super) fn poll_ready(
+        &mut self,
+        clock: &mut StepClock,
+        mut each: impl FnMut(Polled<P::Result>),
+    ) {
         let count = self.ready.numbers.lock().len();
         for _ in 0..count {
             let Some(number) = self.ready.numbers.lock().pop_front() else { return };
@@ -168,6 +181,25 @@ impl<R> Tasks<R> {
             self.poll(number, clock).into_iter().for_each(&mut each);
         }
     }
+}
+
+/// The future of a task of a test.
+#[cfg(test)]
+type TaskFuture = std::pin::Pin<Box<dyn Future<Output = ()>>>;
+
+#[cfg(test)]
+impl RunsTask for TaskFuture {
+    type Result = ();
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.as_mut().poll(context)
+    }
+}
+
+/// Begins a task of a test.
+#[cfg(test)]
+fn begin(tasks: &mut Tasks<TaskFuture>, future: TaskFuture) {
+    tasks.begin("test", |_| future, &mut StepClock::new());
 }
 
 #[cfg(all(test, loom))]
@@ -179,12 +211,8 @@ mod tests {
 
     use super::*;
 
-    fn poll_ready(tasks: &mut Tasks<()>) {
+    fn poll_ready(tasks: &mut Tasks<TaskFuture>) {
         tasks.poll_ready(&mut StepClock::new(), |_| {});
-    }
-
-    fn begin(tasks: &mut Tasks<()>, future: TaskFuture<()>) {
-        tasks.begin("", future, &mut StepClock::new());
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Many clients, few agents.
 
 use std::{
+    future::poll_fn,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
         mpsc,
     },
+    task::Poll,
     time::Duration,
 };
 
@@ -71,6 +73,59 @@ fn results_of_one_agent_come_in_order_and_in_batches() {
     let stats = pipeline.stats();
     assert!(stats.batches <= stats.results / 2, "{stats:?}");
     assert!(stats.parks <= stats.results / 2, "{stats:?}");
+}
+
+/// Suspends a task this many times. It is ready again at once.
+async fn yield_times(mut times: u32) {
+    poll_fn(|context| {
+        if times == 0 {
+            return Poll::Ready(());
+        }
+        times -= 1;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// As [`add_one`], by a task.
+async fn add_one_as_task(tx: &mut LentTransaction, table: &Table, key: &[u8]) -> Result<u64> {
+    let old = tx.get_for_update(table, key).await?;
+    let old = old.map_or(0, |row| u64::from_le_bytes(row.try_into().expect("eight bytes")));
+    tx.put(table, key, (old + 1).to_le_bytes()).await?;
+    Ok(old + 1)
+}
+
+/// Each transaction returns the number of transactions that have ended before it, so the results
+/// say in which order the transactions have ended (PIPELINE-5).
+#[test]
+fn results_of_tasks_and_closures_come_in_the_order_of_their_ends() {
+    let disk = DelayedDisk::in_memory(Duration::from_millis(2));
+    let db = Options::new().on_disk(disk).cache_size(8 << 20).open("slow").unwrap();
+    let table = db.table("t").unwrap();
+    let pipeline = start(&db, 1);
+    let (sender, results) = mpsc::channel();
+    for submitted in 0..1_000u32 {
+        let (table, sender) = (table.clone(), sender.clone());
+        let done = move |n: Result<u64>| sender.send((n.unwrap(), submitted)).unwrap();
+        if submitted % 3 == 0 {
+            let body = move |tx: &mut Transaction| add_one(tx, &table, b"n");
+            pipeline.submit_then("closure", body, done).unwrap();
+        } else {
+            // No lock is held while the task is suspended: the closures could not wait for it.
+            let body = async move |mut tx: LentTransaction| {
+                yield_times(submitted % 5).await;
+                add_one_as_task(&mut tx, &table, b"n").await
+            };
+            pipeline.submit_async_then("task", body, done).unwrap();
+        }
+    }
+    drop(sender);
+    let (ended, submitted): (Vec<u64>, Vec<u32>) = results.iter().unzip();
+    assert!(ended.into_iter().eq(1..=1_000));
+    assert!(!submitted.is_sorted(), "no task has ended after a later one");
+    let stats = pipeline.stats();
+    assert!(stats.batches <= stats.results / 2, "{stats:?}");
 }
 
 /// A client that submits its next transaction when it has the result of the last one.

@@ -29,7 +29,7 @@ use clearway_base::{Error, PageId, Result};
 use clearway_lock::{IntentMode, LockId, RangeMode, ResourceId, WaitLimit};
 use clearway_pool::OperationPins;
 use clearway_sync::step;
-use clearway_tree::{LeafHint, Need, Step, Tree, Wait};
+use clearway_tree::{Incomplete, LeafHint, Need, Step, Tree, Wait};
 
 use super::{LackingIntent, RetryContext, TransactionState};
 use crate::{
@@ -46,24 +46,38 @@ enum LockRequest {
     Whole(ResourceId, IntentMode),
 }
 
-/// The outcome of an operation's first step.
-pub(crate) enum FirstStep<T> {
-    Done(T),
-    Failed(Error),
-    /// The operation goes on with [`TransactionState::operate_as_task`], which meets the need, if
-    /// there is one. Without a need, the step did not take place.
-    Waits(Option<Need>),
-}
+/// The reason why a task could not enter a table at once. One word, since each operation returns
+/// it.
+struct Denied(Box<DeniedReason>);
 
-/// The reason why a task could not enter a table at once.
-enum Denied {
+enum DeniedReason {
     Lacking(LackingIntent),
     Failed(Error),
 }
 
 impl From<Error> for Denied {
+    #[cold]
     fn from(error: Error) -> Denied {
-        Denied::Failed(error)
+        Denied(Box::new(DeniedReason::Failed(error)))
+    }
+}
+
+impl From<LackingIntent> for Denied {
+    #[cold]
+    fn from(lacking: LackingIntent) -> Denied {
+        Denied(Box::new(DeniedReason::Lacking(lacking)))
+    }
+}
+
+impl Denied {
+    /// Returns how an operation stops that was denied the table: see
+    /// [`begin_operation`](TransactionState::begin_operation).
+    #[cold]
+    fn stop(self) -> Option<Incomplete> {
+        match *self.0 {
+            DeniedReason::Lacking(_) => None,
+            DeniedReason::Failed(error) => Some(error.into()),
+        }
     }
 }
 
@@ -107,32 +121,22 @@ impl Drop for RunningOperation<'_> {
 }
 
 impl TransactionState {
-    /// Runs the first step of an operation, if the table can be entered at once. The caller frees
-    /// an overflow chain that is left.
+    /// Runs the first step of an operation. Returns the error `None` if the step did not take
+    /// place, because a lock on the table is lacking. The caller frees an overflow chain that is
+    /// left.
     #[inline]
     pub(crate) fn begin_operation<T>(
         &mut self,
         table: &Table,
         mode: IntentMode,
         operation: &mut impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
-    ) -> FirstStep<T> {
-        let entered = match self.entered(table, mode) {
-            Ok(at) if !self.core.health.is_closed() => Ok(at),
-            _ => self.enter_at_once(table, mode),
-        };
-        let at = match entered {
+    ) -> std::result::Result<T, Option<Incomplete>> {
+        let at = match self.enter_at_once(table, mode) {
             Ok(at) => at,
-            Err(Denied::Lacking(_)) => return FirstStep::Waits(None),
-            Err(Denied::Failed(error)) => return FirstStep::Failed(error),
+            Err(denied) => return Err(denied.stop()),
         };
         let mut running = RunningOperation::begin(self, at);
-        match table.tree().step(operation, running.state, &mut running.hint) {
-            Ok(done) => FirstStep::Done(done),
-            Err(incomplete) => match incomplete.need() {
-                Ok(need) => FirstStep::Waits(Some(need)),
-                Err(error) => FirstStep::Failed(error),
-            },
-        }
+        Ok(table.tree().step(operation, running.state, &mut running.hint)?)
     }
 
     /// As [`operate`](TransactionState::operate), for a task, from the `need` of the operation's
@@ -159,20 +163,31 @@ impl TransactionState {
     }
 
     /// As [`enter`](TransactionState::enter), but returns the lock that was denied.
-    #[inline(never)]
+    #[inline]
     fn enter_at_once(
         &mut self,
         table: &Table,
         mode: IntentMode,
     ) -> std::result::Result<usize, Denied> {
-        let _inside = step::Inside::begin();
         if self.core.health.is_closed() {
             return Err(Error::Closed.into());
         }
         match self.entered(table, mode) {
             Ok(at) => Ok(at),
-            Err(at) => self.enter_with(table, mode, at, |_, lacking| Err(Denied::Lacking(lacking))),
+            Err(at) => self.enter_first_at_once(table, mode, at),
         }
+    }
+
+    /// As [`enter_first`](TransactionState::enter_first), but returns the lock that was denied.
+    #[inline(never)]
+    fn enter_first_at_once(
+        &mut self,
+        table: &Table,
+        mode: IntentMode,
+        at: Option<usize>,
+    ) -> std::result::Result<usize, Denied> {
+        let _inside = step::Inside::begin();
+        self.enter_with(table, mode, at, |_, lacking| Err(lacking.into()))
     }
 
     /// Enters a table, if that needs no wait. Returns false also after an error, which the next
@@ -185,10 +200,10 @@ impl TransactionState {
     pub(crate) async fn enter_as_task(&mut self, table: &Table, mode: IntentMode) -> Result<usize> {
         loop {
             // The locks that it holds already are granted again without a wait.
-            match self.enter_at_once(table, mode) {
+            match self.enter_at_once(table, mode).map_err(|denied| *denied.0) {
                 Ok(at) => return Ok(at),
-                Err(Denied::Lacking(lacking)) => self.await_intent(lacking).await?,
-                Err(Denied::Failed(error)) => return Err(error),
+                Err(DeniedReason::Lacking(lacking)) => self.await_intent(lacking).await?,
+                Err(DeniedReason::Failed(error)) => return Err(error),
             }
         }
     }

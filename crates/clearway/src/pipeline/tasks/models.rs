@@ -38,12 +38,8 @@ impl Event {
     }
 }
 
-fn begin(tasks: &mut Tasks<()>, future: TaskFuture<()>) {
-    tasks.begin("model", future, &mut StepClock::new());
-}
-
 /// Acts as an agent until its tasks have ended.
-fn work(tasks: &mut Tasks<()>) {
+fn work(tasks: &mut Tasks<TaskFuture>) {
     let mut clock = StepClock::new();
     while !tasks.is_empty() {
         match tasks.is_ready() {
