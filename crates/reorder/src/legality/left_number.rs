@@ -44,11 +44,7 @@ pub(super) fn is_seen_by(context: &Context<'_, '_, '_>, read: &Read) -> bool {
 
 /// Returns the number that a unit leaves a variable at, on each path behind which the transaction
 /// goes on.
-fn left(
-    context: &Context<'_, '_, '_>,
-    unit: UnitIndex,
-    variable: VariableIndex,
-) -> Option<i64> {
+fn left(context: &Context<'_, '_, '_>, unit: UnitIndex, variable: VariableIndex) -> Option<i64> {
     let units = &context.units.units;
     let first = units[unit].nodes().next()?;
     let next = units[unit + 1..].iter().find_map(|unit| unit.nodes().next())?;
