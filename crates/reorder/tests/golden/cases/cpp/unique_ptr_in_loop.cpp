@@ -12,12 +12,12 @@ struct Clear {
     void operator()(PGresult *result) const { PQclear(result); }
 };
 
-int pay(PGconn *conn, const int *prices)
+int pay(PGconn *conn)
 {
     PQclear(PQexec(conn, "BEGIN"));
     for (int i = 0; i < 9; i++) {
         std::unique_ptr<PGresult, Clear> region(
-            PQexec(conn, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1 RETURNING r_total"));
+            PQexec(conn, "UPDATE region SET r_total = 1 WHERE r_id = 1 RETURNING r_total"));
         if (PQresultStatus(region.get()) != PGRES_TUPLES_OK) {
             PQclear(PQexec(conn, "ROLLBACK"));
             return -1;
