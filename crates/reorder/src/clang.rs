@@ -30,6 +30,7 @@ mod lowering;
 mod macros;
 mod members;
 mod operators;
+mod owners;
 mod precompiled;
 mod statements;
 pub(crate) mod tokens;

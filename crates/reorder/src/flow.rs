@@ -20,6 +20,7 @@ mod effects;
 mod escape;
 mod failure;
 pub mod graph;
+mod guard;
 mod known;
 mod made;
 mod number;
@@ -310,7 +311,7 @@ impl<'a, 'p> Flow<'a, 'p> {
 
     /// Returns true if a function of the file that calls a function may roll back, as its text
     /// shows: for a message.
-    pub(crate) fn callers_roll_back(&self, name: &str) -> bool {
+    fn callers_roll_back(&self, name: &str) -> bool {
         let rolls_back = |function: &Function| {
             let (mut calls, mut found) = (false, false);
             summary::for_each_expression(function, &mut |one| match &one.kind {

@@ -160,8 +160,21 @@ pub struct Variable {
     /// True if code that the IR does not represent may name it, and so take its address.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
+    /// The end of the object that the variable owns, of a `std::unique_ptr`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
     /// The initializer of a constant global variable, if it stands in the file.
     pub initial: Option<Expression>,
+}
+
+/// The end of the object that a variable owns, where the scope of the variable ends.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Owner {
+    /// A function gets the object, by its name. The variable is a pointer to the object, which
+    /// it owns until then.
+    Ends(String),
+    /// Something else, with the fact that is missing. The variable is an object of its class.
+    Unknown(String),
 }
 
 impl Variable {

@@ -21,6 +21,7 @@ mod exits;
 mod foreign_keys;
 mod functions;
 pub mod isolation;
+mod left_number;
 mod lost_updates;
 pub(crate) mod no_error;
 mod outside_effects;

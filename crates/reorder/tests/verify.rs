@@ -35,6 +35,7 @@ fn parameter(name: &str, record: &str) -> Variable {
         constant: false,
         volatile: false,
         hidden: false,
+        owner: None,
         initial: None,
     }
 }

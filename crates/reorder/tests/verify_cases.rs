@@ -27,6 +27,7 @@ fn program(function: &str) -> Program {
         constant: false,
         volatile: false,
         hidden: false,
+        owner: None,
         initial: None,
     };
     let function = Function {

@@ -40,7 +40,8 @@ fn reference(to: Type, constant: bool) -> Type {
 
 fn variable(name: &str, scope: Scope, ty: Type) -> Variable {
     let name = name.to_owned();
-    Variable { name, scope, ty, constant: false, volatile: false, hidden: false, initial: None }
+    let (constant, volatile, hidden) = (false, false, false);
+    Variable { name, scope, ty, constant, volatile, hidden, owner: None, initial: None }
 }
 
 fn structure(name: &str, union: bool, fields: Vec<(&str, Type)>) -> Record {

@@ -29,6 +29,7 @@ fn program(function: &str, language: Language) -> Program {
         constant: false,
         volatile: false,
         hidden: false,
+        owner: None,
         initial: None,
     };
     let function = Function {

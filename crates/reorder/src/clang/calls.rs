@@ -123,6 +123,9 @@ impl<'tu> Lowering<'tu, '_> {
         let member = member.filter(|callee| {
             callee.get_kind() == EntityKind::MemberRefExpr && callee.get_reference() == Some(method)
         });
+        if let Some(owner) = member.and_then(|member| self.owner_asked(member, method)) {
+            return Kind::Variable(owner);
+        }
         let mut lowered = Vec::new();
         if let Some(member) = member {
             if !method.is_static_method() {

@@ -87,6 +87,7 @@ impl<'tu> Lowering<'tu, '_> {
         let first = self.variables.len();
         let result = entity.get_result_type().map_or(Type::Void, types::lower);
         self.begin_function(is_method(entity).then_some(entity), &result);
+        self.owners = self.owners_of(entity, span);
         let declared = entity.get_arguments().unwrap_or_default();
         let template = is_template(entity);
         let object = if template { None } else { self.this() };

@@ -6,6 +6,7 @@ use clang::{Entity, EntityKind, Usr, source::File};
 
 use super::{
     expanded::{Source, Span, range_in_main},
+    owners::Owners,
     types::{self, Records},
 };
 use crate::{
@@ -34,6 +35,8 @@ pub(super) struct Lowering<'tu, 's> {
     this: Option<(Entity<'tu>, Option<VariableIndex>)>,
     /// True if the function that is lowered returns a reference.
     pub(super) returns_reference: bool,
+    /// The variables of the function that is lowered which own an object.
+    pub(super) owners: Owners<'tu>,
     /// The words of the function that is lowered which stand in code without a representation.
     pub(super) hidden: HashSet<String>,
     /// The reason why the statement that is lowered cannot be represented.
@@ -61,6 +64,7 @@ impl<'tu, 's> Lowering<'tu, 's> {
             definitions: BTreeMap::new(),
             this: None,
             returns_reference: false,
+            owners: HashMap::new(),
             hidden: HashSet::new(),
             trouble: None,
             expanding: false,
@@ -132,6 +136,7 @@ impl<'tu, 's> Lowering<'tu, 's> {
             constant: true,
             volatile: false,
             hidden: false,
+            owner: None,
             initial: None,
         });
         self.this = Some((method, Some(index)));
@@ -154,17 +159,23 @@ impl<'tu, 's> Lowering<'tu, 's> {
             Scope::Global => types::qualified_name(declaration),
             _ => declaration.get_name().unwrap_or_default(),
         };
-        let ty = declaration.get_type();
-        if let Some(ty) = ty {
+        let (ty, owned) = (declaration.get_type(), self.owned_by(declaration));
+        if let Some(ty) = owned.as_ref().map(|owned| owned.object).or(ty) {
             self.records.add(ty);
         }
+        let declared = ty.map_or(Type::Other(String::new()), |ty| types::of_variable(ty, scope));
+        let pointer = |object| Type::Pointer {
+            to: Box::new(types::lower(object)),
+            constant: types::is_constant(object),
+        };
         let index = self.push(Variable {
             name,
             scope,
-            ty: ty.map_or(Type::Other(String::new()), |ty| types::of_variable(ty, scope)),
+            ty: owned.map_or(declared, |owned| pointer(owned.object)),
             constant: ty.is_some_and(|ty| types::is_constant_variable(ty, scope)),
             volatile: ty.is_some_and(types::is_volatile),
             hidden: false,
+            owner: self.owner(declaration),
             initial: None,
         });
         self.known.insert(key, index);

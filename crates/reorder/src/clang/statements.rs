@@ -265,6 +265,11 @@ impl<'tu> Lowering<'tu, '_> {
             if self.variables[variable.0].scope == Scope::Global {
                 continue;
             }
+            if let Some(owned) = self.owned_by(child) {
+                let initial = Some(self.expression(owned.made));
+                declarations.push(Declaration { variable, initial });
+                continue;
+            }
             let initial = self.initial(child);
             // Behind a constructor without a model, nothing moves anyway.
             let constructs = initial

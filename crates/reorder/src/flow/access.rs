@@ -6,6 +6,7 @@
 mod bind;
 mod bytes;
 mod caller;
+mod own;
 
 pub use super::effects::{
     Access, AccessKind, Bound, BoundPart, Connection, Effects, Fetch, QueryCall, Sql,
@@ -65,6 +66,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             self.write(place, None);
             return;
         };
+        self.own(declaration, initial);
         self.value(initial);
         match &initial.kind {
             Kind::List(values) if self.is_array(&place) => {

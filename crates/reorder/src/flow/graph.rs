@@ -188,7 +188,10 @@ impl<'a> Builder<'a> {
                 self.switch_body(statement, branch)
             }
             StatementKind::Label(name, inner) => {
-                let label = self.node(range, NodeKind::Nothing, &before);
+                // Control that falls into the label comes by a node of its own: a jump to the label
+                // from directly in front of it is another way.
+                let entry = self.node(range, NodeKind::Nothing, &before);
+                let label = self.node(range, NodeKind::Nothing, &[entry]);
                 self.labels.insert(name, label);
                 self.statement(inner, vec![label])
             }

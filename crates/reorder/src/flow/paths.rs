@@ -72,6 +72,19 @@ impl State {
         state
     }
 
+    /// Returns the state of which nothing is known.
+    pub(crate) fn unknown() -> State {
+        State::with(BTreeMap::new())
+    }
+
+    /// Returns the number that a variable certainly has.
+    pub(crate) fn constant(&self, variable: VariableIndex) -> Option<i64> {
+        match self.numbers.get(&variable)? {
+            Number::Is(number) => Some(*number),
+            _ => None,
+        }
+    }
+
     /// Returns true if all queries of the path have certainly succeeded.
     pub(crate) fn has_succeeded(&self) -> bool {
         self.answer == Answer::Succeeded && !self.passes_unchecked

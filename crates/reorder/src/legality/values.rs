@@ -14,14 +14,15 @@
 //!
 //! A variable that has the same constant value between all units (a pointer that each unit sets
 //! back to `NULL`) has it in each order, so that reads of it between units demand nothing. Nor do
-//! reads of the connection's error where all queries are checked ([`no_error`]).
+//! reads of the connection's error where all queries are checked ([`no_error`]), nor reads behind
+//! the last unit of a variable that each unit leaves at the same number ([`left_number`]).
 
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
 };
 
-use super::{Context, no_error};
+use super::{Context, left_number, no_error};
 use crate::{
     flow::{
         access::AccessKind,
@@ -66,7 +67,8 @@ pub(crate) fn reads(context: &Context<'_, '_, '_>) -> Vec<Read> {
                     continue;
                 }
                 let read = read(context, unit, node, place);
-                if !constant.is_seen_by(context, &read, node) {
+                let is_constant = || constant.is_seen_by(context, &read, node);
+                if !is_constant() && !left_number::is_seen_by(context, &read) {
                     reads.push(read);
                 }
             }

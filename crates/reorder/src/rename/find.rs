@@ -103,6 +103,9 @@ fn plan(
     if let Some(reason) = kind(&one.ty, one.scope) {
         return Err((None, reason));
     }
+    if one.owner.is_some() {
+        return Err((None, "it is an object"));
+    }
     if one.volatile || one.constant {
         return Err((None, "it is volatile or constant"));
     }

@@ -92,8 +92,8 @@ fn declared<'a>(
     match &statement.kind {
         StatementKind::Declare(all) => {
             let is_object = |one: &Declaration| {
-                let ty = &context.program.variable(one.variable).ty;
-                matches!(ty, Type::Class(_) | Type::Other(_))
+                let variable = context.program.variable(one.variable);
+                matches!(variable.ty, Type::Class(_) | Type::Other(_)) || variable.owner.is_some()
             };
             if all.iter().any(is_object) {
                 return refused("an object would be destroyed at the end of the first part");

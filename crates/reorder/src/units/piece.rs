@@ -335,14 +335,7 @@ impl<'a> Maker<'_, 'a, '_> {
                 } else if !is_return && next.is_none() {
                     barriers.push(Barrier::Ends);
                 } else {
-                    let name = &self.transaction.function.name;
-                    let hint = match self.flow.callers_roll_back(name) {
-                        true => format!(
-                            ", and what its callers do is not followed: roll back in `{name}` \
-                             itself before it leaves"
-                        ),
-                        false => String::new(),
-                    };
+                    let hint = self.flow.rolled_back_elsewhere();
                     barriers.push(because(&format!("it leaves without a rollback{hint}")));
                 }
             }

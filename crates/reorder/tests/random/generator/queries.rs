@@ -2,7 +2,7 @@
 
 use super::{
     Generator, Leaving, indented,
-    templates::{CALLING, LISTS, Parameter, READS, Template, WRITES},
+    templates::{CALLING, LISTS, OF_NEW_BRANCH, Parameter, READS, Template, WRITES},
 };
 
 use crate::program::words;
@@ -57,7 +57,11 @@ impl Generator {
 
     fn arguments(&mut self, template: Template) -> Vec<(Parameter, String)> {
         let arguments = template.parameters.iter();
-        let arguments: Vec<_> = arguments.map(|&one| (one, self.argument(one))).collect();
+        let mut arguments: Vec<_> = arguments.map(|&one| (one, self.argument(one))).collect();
+        // Of many writes in one program, one that always fails would end most programs.
+        if self.reuses && template.sql == OF_NEW_BRANCH && self.random.chance(75) {
+            arguments[1].1 = self.random.between(1, 4).to_string();
+        }
         arguments
     }
 
@@ -332,6 +336,8 @@ impl Generator {
             let read = self.read_to(read, &other);
             groups.push(read);
         }
+        // The divisor is used again below.
+        let place = if place == divisor || place == "*where" { "v2".to_string() } else { place };
         let exit = self.leave_if(&condition);
         groups.push(exit);
         if self.random.chance(50) {

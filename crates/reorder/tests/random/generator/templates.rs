@@ -34,6 +34,9 @@ const fn read(sql: &'static str, parameters: &'static [Parameter], columns: usiz
     Template { sql, parameters, columns }
 }
 
+/// An account of a branch that is not likely to exist.
+pub(crate) const OF_NEW_BRANCH: &str = "INSERT INTO account VALUES (?, ?, 7, 0, ?)";
+
 /// Writes.
 pub(crate) const WRITES: &[Template] = &[
     write("UPDATE branch SET total = total + ? WHERE id = ?", &[Amount, Key]),
@@ -50,7 +53,7 @@ pub(crate) const WRITES: &[Template] = &[
     write("UPDATE account SET branch_id = ? WHERE id = ?", &[NewKey, Key]),
     write("UPDATE account SET code = ? WHERE id = ?", &[NewKey, Key]),
     write("INSERT INTO account VALUES (?, ?, ?, 0, 0)", &[NewKey, Key, Amount]),
-    write("INSERT INTO account VALUES (?, ?, 7, 0, ?)", &[NewKey, NewKey, NewKey]),
+    write(OF_NEW_BRANCH, &[NewKey, NewKey, NewKey]),
     write("DELETE FROM account WHERE id = ?", &[Key]),
     write(
         "INSERT INTO entry (account_id, seq, amount, note) VALUES (?, ?, ?, ?)",

@@ -3,7 +3,7 @@
 // function: pay
 // server: mysql
 // expect: unchanged
-// keeps: barrier, it leaves without a rollback
+// keeps: barrier, it leaves without a rollback, and what the destructor of `transaction`, a
 #include "shop.h"
 
 class Transaction {
