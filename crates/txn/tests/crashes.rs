@@ -256,6 +256,14 @@ fn old_transaction_keeps_the_log_that_its_undo_needs() {
 
 #[test]
 fn deferred_frees_are_completed_after_a_crash() {
+    // The log flushes in the middle of the frees if its thread gets a processor then.
+    let is_seen = (0..20).any(|_| frees_resumed_after_crashes() > 0);
+    assert!(is_seen, "no crash came between the commit and the end of its frees");
+}
+
+/// Crashes at each write while a committed transaction's values are freed. Returns the number of
+/// times that recovery went on with it.
+fn frees_resumed_after_crashes() -> u64 {
     let memory = MemoryDisk::with_crashes();
     drop(open(&memory).create_table("t").unwrap());
     let acknowledged = Arc::new(AtomicUsize::new(0));
@@ -284,7 +292,7 @@ fn deferred_frees_are_completed_after_a_crash() {
         let found = contents(&engine, &engine.open_table("t").unwrap());
         assert!(found.len() == 600 || found.is_empty());
     }
-    assert!(resumed > 0, "no crash came between the commit and the end of its frees");
+    resumed
 }
 
 #[test]
