@@ -10,6 +10,7 @@
 use clearway_sync::{check, thread};
 
 use super::*;
+use crate::{LockOptions, WaitLimit};
 
 /// One bucket, no spinning, no time limits.
 pub(crate) fn table() -> LockTable {
