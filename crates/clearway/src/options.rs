@@ -61,7 +61,7 @@ pub enum CommitMode {
     /// remains consistent.
     ///
     /// The *loss window* is the set of commits that a crash can lose: those made since the start of
-    /// the latest flush that has completed after all flushes before it had. They span at most two
+    /// the latest flush that, like every flush before it, has completed. They span at most two
     /// flushes and two group-commit delays of 100 µs each, less than a millisecond on a good disk,
     /// and their log records fit into the log buffer, 16 MiB.
     /// [`Database::sync`](crate::Database::sync) makes all commits before it durable, and so
@@ -74,7 +74,7 @@ pub enum CommitMode {
 pub(crate) enum Storage {
     /// The directory passed to `open`.
     Directory,
-    /// This disk; the path passed to `open` is used in messages only.
+    /// This disk; the path passed to `open` is ignored.
     Given(Arc<dyn Disk>),
 }
 

@@ -269,7 +269,8 @@ impl Log {
     #[cold]
     fn insert_when_there_is_room(&self, draft: &Draft<'_>) -> Result<LsnSpan> {
         loop {
-            // This also covers a refusal by a closed insertion: the log was closed before (LOG-1).
+            // This also reports a refusal by a closed insertion: `close` closes the health before
+            // it closes the insertion (LOG-1).
             self.health.check()?;
             self.ring_waits.add(1);
             // The one wait inside a step of a tree operation that is for neither a latch nor a

@@ -126,9 +126,9 @@ impl<'a> Latched<'a> for ExclusivePage<'a> {
 
 /// Where an attempt ended.
 enum End {
-    /// The node to latch, which has not been checked yet, and the page above it: its parent. Only
-    /// if the attempt ended at the node at which it began may it be the foster parent, or none for
-    /// the root ([`Located::above`]).
+    /// The node to latch, which has not been checked yet, and the page above it: its parent. There
+    /// is one exception: if the attempt ended at the node at which it began, the page above may be
+    /// the foster parent, or none if that node is the root ([`Located::above`]).
     Node(PageId, PageId),
     /// Something changed on the way.
     Restart,

@@ -205,8 +205,8 @@ impl Transaction {
 
     /// Makes this transaction the next attempt of one that was a deadlock's victim. It takes over
     /// that one's age, so it is chosen as a victim only after all transactions that have not been
-    /// victims, and after younger former victims (VICTIM-2). Unless these are many, it first tries
-    /// to take the locks that the lost attempt needed. Call this before the first operation.
+    /// victims, and after younger former victims (VICTIM-2). It first tries to take the locks that
+    /// the lost attempt needed, unless they are many. Call this before the first operation.
     ///
     /// # Errors
     /// [`Error::Deadlock`] if it is a victim again; it has then been rolled back.
