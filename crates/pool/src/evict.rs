@@ -216,6 +216,9 @@ impl Pool {
     /// Evicts pages that the clock has latched for that, each with its slot. Calls `own` with each
     /// slot that the caller owns from now on; the others were returned to the reserve.
     fn evict(&self, latched: &mut [(PageId, u32)], mut own: impl FnMut(u32)) {
+        if latched.is_empty() {
+            return;
+        }
         latched.sort_unstable();
         for run in latched.chunk_by(|(page, _), (next, _)| page.0 + 1 == next.0) {
             // From here an optimistic reader may see zeros; it will not validate (REGION-3,

@@ -22,8 +22,8 @@
 //!   completion, which releases it, no other code touches the page's slot or (optimistic readers
 //!   apart) its bytes, even if no thread waits for the page any more.
 //! - LOAD-2. A completion keeps the pool alive, so the bytes stay mapped while the kernel or a
-//!   thread of the queue may write them. [`Pool::close`] waits for all completions, so nothing is
-//!   read from the disk after it.
+//!   thread of the queue may write them. [`Pool::close`] waits for the completions of all reads
+//!   that were begun before it.
 //! - LOAD-3. A completion waits for nothing: it verifies, changes state words, and gives slots
 //!   back. So a loading page becomes available or absent whatever other threads wait for.
 //! - LOAD-4. The loading thread waits (for room, for its requests) only while it holds no page's
@@ -151,8 +151,8 @@ impl Pool {
         BulkLoad::new(self, ReadPriority::ReadAhead, false, self.loading_ahead.clone()).run(pages);
     }
 
-    /// Pages that are worth reading ahead of one operation: a sixteenth of the cache, so that they
-    /// do not evict each other, nor what others have read.
+    /// Pages that are worth reading ahead of one operation: a sixteenth of the cache. A cursor
+    /// has up to three such windows, so they do not evict each other, nor what others have read.
     pub fn read_ahead_max(&self) -> usize {
         self.slots.capacity() / 16
     }

@@ -19,8 +19,8 @@
 //! Invariants:
 //! - LOADER-1. Every page in the queue is served once, or the pool is closed, which ends all waits
 //!   (PAGE-WAITS-4). A page for which no task waits any more needs no service.
-//! - LOADER-2. No thread waits for the loader but the one that stops it. So it may wait for
-//!   whatever a thread that misses may wait for.
+//! - LOADER-2. No thread that holds a latch waits for the loader. So it may wait for whatever a
+//!   thread that misses may wait for.
 //! - LOADER-3. At most [`WINDOWS_MAX`] groups of pages to be read ahead are in the queue. They may
 //!   be dropped: nothing depends on a read ahead.
 

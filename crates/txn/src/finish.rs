@@ -214,7 +214,6 @@ pub(crate) fn abandon(state: Box<TransactionState>) {
 fn leave_to_recovery(mut state: Box<TransactionState>) {
     state.report_leaves();
     state.entry().leave_to_recovery();
-    state.owner.keep_number();
     release(&mut state, None);
     let core = state.core.clone();
     drop(state);

@@ -440,6 +440,13 @@ impl TransactionState {
         self.tree_by_id(tree).free_value(self, &chain)
     }
 
+    /// Returns true if the transaction has locked the database or a table as a whole.
+    #[cold]
+    fn holds_absolute_lock(&self) -> bool {
+        let tables = self.tables.iter().filter_map(|used| used.intent);
+        self.database.into_iter().chain(tables).any(IntentMode::is_absolute)
+    }
+
     /// Returns true if an operation has left an overflow chain to which no record leads.
     #[inline]
     pub(crate) fn has_unlinked(&self) -> bool {
@@ -555,5 +562,9 @@ impl TransactionState {
 impl Drop for TransactionState {
     fn drop(&mut self) {
         self.reservation.close(&self.core.log);
+        if !self.entry().is_clear() {
+            // Dropped by a panic, or left to recovery: no transaction begins with this record.
+            self.owner.keep_number();
+        }
     }
 }

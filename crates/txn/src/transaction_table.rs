@@ -178,6 +178,12 @@ impl TransactionEntry {
         self.handed_over.load(Ordering::Relaxed) == handed_over(id)
     }
 
+    /// Returns true if no transaction runs here, or is left here (TXN-TABLE-6).
+    pub(crate) fn is_clear(&self) -> bool {
+        // Relaxed: own stores (TXN-TABLE-1).
+        self.id.load(Ordering::Relaxed) == 0 && self.word.load(Ordering::Relaxed) == 0
+    }
+
     fn is_active(&self) -> bool {
         self.id.load(Ordering::Relaxed) != 0 && !self.left.load(Ordering::Acquire)
     }

@@ -63,6 +63,11 @@ impl ReadAhead {
         leaf == self.trigger && leaf != PageId::NONE
     }
 
+    /// Returns true if a window that begins with this leaf was requested.
+    fn is_first_requested(&self, leaf: PageId) -> bool {
+        leaf != PageId::NONE && (leaf == self.trigger || leaf == self.next_trigger)
+    }
+
     /// Notes a window that the cursor waits for. Its first leaf triggers the next one.
     fn begin(&mut self, parent: PageId, window: &[PageId]) {
         let is_steady = self.count >= LEAVES_STEADY;
@@ -108,8 +113,13 @@ impl Cursor {
     #[cold]
     pub(super) fn read_ahead(&mut self, tree: &Tree, incomplete: Incomplete) -> Incomplete {
         match incomplete.need() {
-            // Its window was requested, and it is not there yet.
-            Ok(Need::Page(page)) if tree.pool.is_loading(page) => Need::Page(page).into(),
+            // Its window was requested, and it is not there yet: it is being read, or the loader
+            // has not come to it.
+            Ok(Need::Page(page))
+                if tree.pool.is_loading(page) || self.read_ahead.is_first_requested(page) =>
+            {
+                Need::Page(page).into()
+            }
             Ok(Need::Page(page)) => {
                 let parent = self.hint.resume.filter(|at| at.page == page && !at.is_foster);
                 let Some(parent) = parent.map(|at| at.above) else {
@@ -165,7 +175,12 @@ impl Cursor {
             Some(Err(Some(absent))) => {
                 tree.pool.load_ahead(&[absent]);
                 let here = tree.branch_of(&self.position).map_or(PageId::NONE, |(here, _)| here);
-                let rest = self.leaves_from(tree, here, self.hint.page);
+                let mut rest = self.leaves_from(tree, here, self.hint.page);
+                // Not beyond the next trigger, which would then be passed without effect.
+                let is_next = |leaf: &PageId| *leaf == self.read_ahead.next_trigger;
+                if let Some(at) = rest.iter().skip(1).position(is_next) {
+                    rest.truncate(at + 1);
+                }
                 let middle = rest.get((rest.len() / 2).max(1)).copied();
                 self.read_ahead.put_off(self.hint.page, middle);
             }

@@ -177,7 +177,8 @@ impl Wait for TransactionState {
 
     #[cold]
     fn holds_locks(&self) -> bool {
-        self.owner.held() > 0
+        // One that has locked a whole table or the database takes no locks on keys (TXN-6).
+        self.owner.held() > 0 || self.holds_absolute_lock()
     }
 
     #[cold]

@@ -270,7 +270,7 @@ impl TransactionState {
     }
 
     async fn await_page(&mut self, page: PageId, pins: &mut OperationPins) -> Result<()> {
-        pins.set_holds_locks(self.holds_locks());
+        pins.set_holds_locks(Wait::holds_locks(self));
         let limit = self.page_limit();
         let until = Instant::now().checked_add(limit);
         let mut alarm = Alarm::new(&self.core.task_work.timer);
