@@ -218,7 +218,7 @@ impl<'r> Attempts<'r> {
         &mut self,
         result: ClosureResult<T>,
     ) -> std::result::Result<Result<Pending<T>>, Box<SlowEnd<T>>> {
-        // From here on the transaction ends without the agent, or at once.
+        // From here on the transaction ends at once, or is listed again in `end`.
         self.task = None;
         // The future of the closure is gone, and the transaction has come back, unless the closure
         // has kept it.
@@ -240,7 +240,10 @@ impl<'r> Attempts<'r> {
     /// Commits or rolls back. Returns `None` if the closure is to be run again.
     async fn end<T>(&mut self, end: Box<SlowEnd<T>>) -> Option<Result<Pending<T>>> {
         let SlowEnd { mut tx, how } = *end;
-        match how {
+        // Its state may have to come back first, and then the agent ends it. (If a thread of the
+        // engine ends it, it does not count as listed: SUSPENDED-3.)
+        self.suspend(tx.inner.closure());
+        let ended = match how {
             Err(Panicked(error)) => Some(tx.fail_as_task(Count::Panic, error).await),
             Ok(AttemptEnd::Commit(value)) => Some(tx.finish_as_task(value).await),
             Ok(AttemptEnd::RollBack(error)) => Some(tx.fail_as_task(Count::Rollback, error).await),
@@ -249,6 +252,8 @@ impl<'r> Attempts<'r> {
                 // A failed rollback stops the engine, so report that error to the caller.
                 tx.undo_as_task(Count::Retry).await.err().map(Err)
             }
-        }
+        };
+        self.task = None;
+        ended
     }
 }

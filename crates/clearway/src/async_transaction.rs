@@ -322,7 +322,8 @@ impl AsyncTransaction {
     /// # Errors
     /// Those of [`Transaction::savepoint`].
     pub async fn savepoint(&mut self) -> Result<Savepoint> {
-        step::never_blocking(self.tx.inner.savepoint_as_task()).await
+        let set = step::never_blocking(self.tx.inner.savepoint_as_task()).await;
+        self.tx.note(set)
     }
 
     /// Undoes the changes since the savepoint, which stays valid, like
@@ -331,7 +332,8 @@ impl AsyncTransaction {
     /// # Errors
     /// Those of [`Transaction::rollback_to`].
     pub async fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
-        step::never_blocking(self.tx.inner.rollback_to_as_task(savepoint)).await
+        let undone = step::never_blocking(self.tx.inner.rollback_to_as_task(savepoint)).await;
+        self.tx.note(undone)
     }
 
     /// Sets how this transaction's further operations wait for locks.

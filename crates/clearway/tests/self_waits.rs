@@ -350,3 +350,48 @@ fn a_closure_waits_for_the_rollback_of_a_victim_of_its_agent() {
         victim.wait().unwrap();
     });
 }
+
+/// A closure ends while its transaction's state is still with a thread of the engine: only its
+/// agent can commit it, so no closure of the agent waits for it.
+#[test]
+fn a_task_that_ends_slowly_is_not_waited_for_by_its_agent() {
+    let (db, table) = database();
+    let pipeline = PipelineOptions::new().agents(1).start(&db).unwrap();
+    let rows = 60_000u32;
+    let (begun, go_on) = (Arc::new(Barrier::new(2)), Arc::new(AtomicBool::new(false)));
+    let slow = {
+        let (table, begun, go_on) = (table.clone(), begun.clone(), go_on.clone());
+        let closure = async move |mut tx: clearway::LentTransaction| {
+            tx.put(&table, b"k", b"1").await?;
+            let savepoint = tx.savepoint().await?;
+            for row in 0..rows {
+                tx.put(&table, row.to_be_bytes(), b"1").await?;
+            }
+            begun.wait();
+            while !go_on.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+            // Begun, and dropped: it takes place on a thread of the engine.
+            let mut undone = pin!(tx.rollback_to(&savepoint));
+            poll_fn(|cx| {
+                let _ = undone.as_mut().poll(cx);
+                Poll::Ready(())
+            })
+            .await;
+            Ok(())
+        };
+        pipeline.submit_async("slow", closure).unwrap()
+    };
+    begun.wait();
+    let waits = table.clone();
+    let other = pipeline.submit("other", move |tx| {
+        tx.lock_wait(LockWait::For(Duration::from_secs(10)));
+        tx.put(&waits, b"k", b"2")
+    });
+    go_on.store(true, Ordering::SeqCst);
+    match other.unwrap().wait() {
+        Ok(_) | Err(Error::SelfWait { .. }) => {}
+        other => panic!("{other:?}"),
+    }
+    slow.wait().unwrap();
+}

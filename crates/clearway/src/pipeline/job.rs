@@ -81,14 +81,15 @@ where
 /// An asynchronous closure with its callback.
 pub(super) struct AsyncTask<T, B, D> {
     name: &'static str,
-    body: B,
+    /// `None` once the transaction has ended: what the closure has captured is dropped then.
+    body: Option<B>,
     done: D,
     ran: Ran<T>,
 }
 
 impl<T, B, D> AsyncTask<T, B, D> {
     pub(super) fn new(name: &'static str, body: B, done: D) -> AsyncTask<T, B, D> {
-        AsyncTask { name, body, done, ran: Ran::Not }
+        AsyncTask { name, body: Some(body), done, ran: Ran::Not }
     }
 }
 
@@ -138,8 +139,10 @@ where
                 None => Poll::Pending,
             })
             .await;
-            let AsyncTask { name, body, .. } = &mut *task;
-            let ran = async_runner::run_lending(&shared.database, name, body, &mut lender).await;
+            let Some(mut body) = task.body.take() else { continue };
+            let database = &shared.database;
+            let ran = async_runner::run_lending(database, task.name, &mut body, &mut lender).await;
+            drop(body);
             task.ran = Ran::of(ran);
             tasks.ended.set(Some(task));
         }
@@ -170,9 +173,7 @@ impl<T, B, D: FnOnce(Result<T>)> PendingResult for AsyncTask<T, B, D> {
     }
 
     fn deliver(self: Box<Self>) {
-        let AsyncTask { done, ran, body, .. } = *self;
-        // Drop what the closure has captured before the client receives the result.
-        drop(body);
+        let AsyncTask { done, ran, .. } = *self;
         deliver(done, ran.wait());
     }
 }

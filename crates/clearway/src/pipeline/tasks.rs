@@ -14,7 +14,8 @@
 //! - AGENT-4. A slot and its waker are used again after their task has ended. A late wake-up of the
 //!   old task then causes one poll of the new one, which is harmless.
 //! - AGENT-5. What a task leaves in its slot (the memory of its future) is used for the next task,
-//!   and is polled only while there is one. At most [`KEPT`] free slots keep it.
+//!   and is polled only while there is one. At most [`KEPT`] free slots keep it, and these are used
+//!   before others.
 
 use std::{
     collections::VecDeque,
@@ -45,8 +46,10 @@ const KEPT: usize = 64;
 /// The tasks of one agent.
 pub(super) struct Tasks<P> {
     slots: Vec<TaskSlot<P>>,
-    /// Numbers of the slots without a task.
-    free: Vec<usize>,
+    /// Numbers of the slots without a task that have kept the memory of their last one (AGENT-5).
+    kept: Vec<usize>,
+    /// Numbers of the other slots without a task.
+    bare: Vec<usize>,
     ready: Arc<ReadyTasks>,
     max: usize,
 }
@@ -101,11 +104,11 @@ impl<P: RunsTask> Tasks<P> {
     /// No task yet, and at most `max` at a time. `agent` unparks the agent's thread.
     pub(super) fn new(agent: Waker, max: usize) -> Tasks<P> {
         let ready = Arc::new(ReadyTasks { numbers: Mutex::default(), agent });
-        Tasks { slots: Vec::new(), free: Vec::new(), ready, max }
+        Tasks { slots: Vec::new(), kept: Vec::new(), bare: Vec::new(), ready, max }
     }
 
     fn count(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.slots.len() - self.kept.len() - self.bare.len()
     }
 
     /// Returns true if no further task may begin.
@@ -129,7 +132,8 @@ impl<P: RunsTask> Tasks<P> {
         begin: impl FnOnce(Option<P>) -> P,
         clock: &mut StepClock,
     ) -> Polled<P::Result> {
-        let number = self.free.pop().unwrap_or_else(|| self.add_slot());
+        let free = self.kept.pop().or_else(|| self.bare.pop());
+        let number = free.unwrap_or_else(|| self.add_slot());
         let slot = &mut self.slots[number];
         (slot.name, slot.place) = (Some(name), Some(begin(slot.place.take())));
         // A late wake-up of an earlier task is left in `ready` (AGENT-3, AGENT-4).
@@ -155,10 +159,12 @@ impl<P: RunsTask> Tasks<P> {
         let result = match polled {
             Poll::Ready(result) => {
                 slot.name = None;
-                if self.free.len() >= KEPT {
+                if self.kept.len() < KEPT {
+                    self.kept.push(number);
+                } else {
                     slot.place = None; // AGENT-5
+                    self.bare.push(number);
                 }
-                self.free.push(number);
                 Some(result)
             }
             Poll::Pending => None,
@@ -213,6 +219,35 @@ mod tests {
 
     fn poll_ready(tasks: &mut Tasks<TaskFuture>) {
         tasks.poll_ready(&mut StepClock::new(), |_| {});
+    }
+
+    #[test]
+    fn memory_of_tasks_is_used_again_after_many_at_a_time() {
+        let mut tasks = Tasks::new(Waker::noop().clone(), 3 * KEPT);
+        let is_over = Rc::new(RefCell::new(false));
+        for _ in 0..3 * KEPT {
+            let is_over = is_over.clone();
+            let future = poll_fn(move |cx| {
+                cx.waker().wake_by_ref();
+                if *is_over.borrow() { Poll::Ready(()) } else { Poll::Pending }
+            });
+            begin(&mut tasks, Box::pin(future));
+        }
+        assert!(tasks.is_full());
+        *is_over.borrow_mut() = true;
+        poll_ready(&mut tasks);
+        assert!(tasks.is_empty());
+        let has_place = |slot: &TaskSlot<TaskFuture>| slot.place.is_some();
+        assert_eq!(tasks.slots.iter().filter(|slot| has_place(slot)).count(), KEPT);
+        for _ in 0..3 * KEPT {
+            let (mut is_used, future) = (false, Box::pin(std::future::ready(())));
+            let begin = |kept: Option<TaskFuture>| -> TaskFuture {
+                is_used = kept.is_some();
+                future
+            };
+            tasks.begin("test", begin, &mut StepClock::new());
+            assert!(is_used, "AGENT-5");
+        }
     }
 
     #[test]
