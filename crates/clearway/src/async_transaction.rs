@@ -34,8 +34,10 @@ use crate::{
 ///   of the executor: by the drop itself if there is nothing to undo, otherwise by a thread of the
 ///   database. Its locks are released then. [`Database::close`](crate::Database::close) waits for
 ///   these rollbacks.
-/// - If the future of a [`commit`](AsyncTransaction::commit) was polled, the transaction is
-///   committed.
+/// - If the future of a [`commit`](AsyncTransaction::commit) was polled, dropping it does not
+///   prevent the commit, with one exception: while it still waits for an earlier `rollback_to`
+///   whose future was dropped, its drop rolls the transaction back. The same holds for a second
+///   `rollback_to`: it then does not take place.
 ///
 /// A transaction that is passed to [`mem::forget`](std::mem::forget) keeps its locks until the
 /// database is closed.
@@ -430,9 +432,9 @@ impl AsyncScan<'_> {
 /// closure returns `Ok`, and rolled back when it returns an error.
 ///
 /// It is a value and not a reference, so that the futures of closures can move between threads. A
-/// closure that keeps it beyond its end, so that it can be neither committed nor run again, fails
-/// with [`TransactionEnded`](crate::Error::TransactionEnded), and the transaction is rolled back
-/// when it is dropped.
+/// closure that returns and still keeps the transaction fails with
+/// [`TransactionEnded`](crate::Error::TransactionEnded): the transaction cannot be committed, and
+/// the closure is not run again. The transaction is rolled back when it is dropped.
 pub struct LentTransaction {
     /// `None` only while this is being dropped.
     transaction: Option<AsyncTransaction>,

@@ -225,8 +225,8 @@ impl Database {
     /// # Errors
     /// As for [`transact`](Database::transact), except that the [`Pending`] reports two kinds of
     /// errors instead of this call:
-    /// - a failure of the log after the commit record was inserted, or while an error waits for
-    ///   what the closure has read;
+    /// - a failure of the log after the commit record was inserted, or while an error is withheld
+    ///   because what the closure has read is not durable yet;
     /// - an error of the closure, including the [`Error::Deadlock`] of the last attempt and a
     ///   panic, if the closure has read something that is not durable yet, since the error may
     ///   reveal it. Such a `Pending` becomes ready with the next flush, like that of a commit.
@@ -551,9 +551,9 @@ impl Database {
         self.inner.engine.health()
     }
 
-    /// Closes the database cleanly, so that the next opening has nothing to recover. From then on,
-    /// every handle returns [`Error::Closed`]. Transactions that were given to
-    /// [`spawn`](Database::spawn) are run before.
+    /// Closes the database cleanly: the next opening has nothing to recover, except that it undoes
+    /// the transactions that were still open. From then on, every handle returns [`Error::Closed`].
+    /// Transactions that were given to [`spawn`](Database::spawn) are run before.
     ///
     /// End all transactions first: those that are still open do not take effect, and the next
     /// opening undoes them. The directory stays locked until the last of them is dropped and all

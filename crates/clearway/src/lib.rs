@@ -130,10 +130,10 @@
 //! asynchronous closure of the same agent. For an interactive transaction
 //! ([`begin`](Database::begin)) the engine does not know which thread will end it, so a wait for a
 //! lock of such a transaction is never recognized as a self-wait: it ends with that transaction, or
-//! at the limit. Of the transactions that use a table, only those are known that have locked the
-//! whole of it. So if a closure uses a table and then has another transaction lock the whole of it,
-//! that call does not fail with `SelfWait` either: it waits until the limit, or for ever if none is
-//! set.
+//! at the limit. When a lock on a whole table is denied, the engine recognizes as its holders only
+//! transactions that have locked the whole table, not those that merely use it. So if a closure
+//! uses a table and then has another transaction lock the whole of it, that call does not fail with
+//! `SelfWait` either: it waits until the limit, or for ever if none is set.
 //!
 //! # Not waiting
 //! A single call can have a different wait limit:
@@ -185,8 +185,8 @@
 //!
 //! # Sizing
 //! - [`Options::cache_size`]: should hold what is read often. The database may be far larger:
-//!   memory stays within the cache size plus a tenth, about 64 MiB for the log buffer, the lock
-//!   table and other fixed structures, and 4 MiB for each GiB of the database that was accessed
+//!   memory stays within 1.1 times the cache size, plus about 64 MiB for fixed structures (such as
+//!   the log buffer and the lock table), plus 4 MiB for each GiB of the database that was accessed
 //!   since it was opened. The locks and the undo of large transactions are not included.
 //! - [`Options::log_capacity`]: at least four times what the largest transaction writes; log that
 //!   an open transaction could still need for its rollback cannot be recycled. When the log is

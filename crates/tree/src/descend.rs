@@ -66,12 +66,14 @@ const LEVELS_MAX: usize = 256;
 /// descent risks.
 const RESTARTS_MAX: usize = 48;
 
-/// The page that a transaction's last operation on a tree ended in, and the slot: the next one
-/// looks there first. A hint may be stale or plain wrong without harm (descent invariant 2).
+/// The page in which a transaction's last operation on a tree ended, and the slot of the key that
+/// it last read: the next one looks there first. A hint may be stale or plain wrong without harm
+/// (descent invariant 2).
 #[derive(Clone, Copy, Debug)]
 pub struct LeafHint {
     pub(crate) page: PageId,
-    /// Where the last key was: an update that follows a read of its key finds it here.
+    /// The slot in which the last read found its key, so that an update that follows finds it
+    /// there. Writes leave it as it is.
     pub(crate) slot: usize,
     /// The absent node at which the last descent ended (invariant 5).
     pub(crate) resume: Option<Located>,
@@ -95,12 +97,12 @@ impl Default for LeafHint {
     }
 }
 
-/// A foster child that a descent met and that its parent should adopt.
+/// A foster child that a descent noted, to be adopted by the parent of its foster parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PendingAdoption {
-    /// The node whose child has the foster child; none if that child is the root.
+    /// The foster parent's parent, which adopts; none if the foster parent is the root.
     pub(crate) parent: PageId,
-    /// The node that has the foster child.
+    /// The foster parent.
     pub(crate) child: PageId,
 }
 
@@ -363,8 +365,8 @@ impl Tree {
         Ok(None)
     }
 
-    /// The topmost node on the path to `key` that has a foster child, for its parent to adopt.
-    /// Whether there is an absent page below that node does not matter.
+    /// The topmost node on the path to `key` that has a foster child, with the parent that should
+    /// adopt that foster child. Whether there is an absent page below that node does not matter.
     pub(crate) fn pending_on_path(
         &self,
         key: &[u8],

@@ -13,7 +13,8 @@
 //! A task may be dropped at any time:
 //! - The future of an *operation*: it has had no effect (TASK-2), and the transaction goes on.
 //! - A *transaction* before its commit was requested: it is rolled back by a thread of the engine.
-//! - The future of a commit, once it was polled: the transaction is committed.
+//! - The future of a commit, once it was polled: the transaction is committed, unless the commit
+//!   still waits for the state to come back (TASK-4); then it is rolled back.
 //!
 //! Invariants:
 //! - TASK-4. The state of a transaction is in one place: in its [`Transaction`], or in a job of
@@ -227,7 +228,7 @@ impl Transaction {
     }
 
     /// As [`commit`](Self::commit), for a task. If the future is dropped once it was polled, the
-    /// transaction is committed.
+    /// transaction is committed, unless it still waits for the state to come back.
     pub async fn commit_as_task(mut self) -> Result<Committed> {
         if let Some(committed) = self.commit_at_once() {
             return committed;

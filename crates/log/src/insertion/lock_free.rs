@@ -3,7 +3,7 @@
 //!
 //! Invariants:
 //! - LOCK-FREE-1. One word contains the end of the log, whether the log is closed, and the number
-//!   of records of the running group with which space for its trailer was reserved. So the
+//!   of records since the last trailer that have reserved space for the next one. So the
 //!   reservation of a trailer reads exactly how many records of its group have paid for it, and no
 //!   record except group trailers comes after the end that a closing thread sees.
 //! - LOCK-FREE-2. The word holds the end modulo 8 TiB. The end is at most one ring after the

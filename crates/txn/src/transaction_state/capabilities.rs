@@ -166,7 +166,8 @@ impl Wait for TransactionState {
         }
         // The reservation of a loser was lost when its process ended. Its space is free now, unless
         // the log's capacity was made smaller, so try to reserve it again. If that fails, the
-        // engine's reserve pays.
+        // missing bytes come from the engine's own reserve and, when that is used up, from beyond
+        // the log's capacity (TXN-SPACE-3).
         if self.recovering
             && self.reservation.reserve(&self.core.log_space, self.owner.number(), bytes).is_ok()
         {
