@@ -124,15 +124,21 @@ impl Frame {
     }
 
     /// Begins a cleaner's copy: the page belongs to its batch until [`Frame::finish_write`].
-    /// Returns false if another cleaner has it (FRAME-3). The caller holds a shared latch.
-    pub(crate) fn begin_write(&self) -> bool {
+    /// Returns its recovery LSN, or `None` if another cleaner has it (FRAME-3), or if it is clean
+    /// or its recovery LSN is not below `limit`. The caller holds a shared latch.
+    pub(crate) fn begin_write(&self, limit: Lsn) -> Option<Lsn> {
         // Acquire pairs with the Release in `finish_write`: the former batch has completed.
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
-        if self.writing.compare_exchange(0, 1, yes, no).is_err() {
-            return false;
+        self.writing.compare_exchange(0, 1, yes, no).ok()?;
+        // Only now: until then the former batch, too, could make the page clean, which needs no
+        // more than a shared latch.
+        let wanted = self.rec_lsn().filter(|rec_lsn| *rec_lsn < limit);
+        if wanted.is_none() {
+            self.cancel_write();
+            return None;
         }
         self.changed.store(0, Ordering::Relaxed);
-        true
+        wanted
     }
 
     /// Ends a cleaner's copy that failed: the page stays dirty with its recovery LSN.
@@ -202,6 +208,9 @@ impl Frame {
         self.slot.store(slot, Ordering::Relaxed);
     }
 }
+
+#[cfg(all(test, loom))]
+mod models;
 
 #[cfg(all(test, not(any(loom, shuttle))))] // A model's atomics are larger.
 mod tests {

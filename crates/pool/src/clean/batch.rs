@@ -149,10 +149,7 @@ impl Pool {
         if frame.rec_lsn().is_none_or(|rec_lsn| rec_lsn >= limit) || !frame.latch.try_shared() {
             return None;
         }
-        // Check again: the first check was made without the latch, and the page may have become
-        // clean and been evicted.
-        let wanted = frame.rec_lsn().filter(|rec_lsn| *rec_lsn < limit);
-        let Some(rec_lsn) = wanted.filter(|_| frame.begin_write()) else {
+        let Some(rec_lsn) = frame.begin_write(limit) else {
             frame.latch.release_shared();
             return None;
         };
