@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`sizes`] | length of lines, files and functions |
 //! | [`layers`] | dependencies allowed between crates |
-//! | [`modules`] | circles of modules |
+//! | [`modules`] | dependency cycles of modules |
 //! | [`boundaries`] | crates that may name `std::fs`, atomics and `unsafe`; safety arguments |
 //! | [`product`] | planted bugs, names of variants, features inside of functions |
 //! | [`types`] | names of types: unique in the engine |

@@ -44,8 +44,8 @@
 //! | `background`, `closing` | the threads; how an engine ends |
 //! | `backup`, `verify` | copying and checking a database in use |
 //!
-//! A module uses those above it in the order of the declarations below, and none that is below:
-//! there is no circle.
+//! The dependencies between the modules have no cycles (`cargo xtask tidy` checks that): services
+//! below `core`, `core` below `transaction_state`, and what begins transactions above that.
 //!
 //! Guarantees of the whole crate: commit records stand in the log in the order in which their
 //! effects became visible; once the engine has stopped because of a failed write or sync, nothing

@@ -1,4 +1,4 @@
-//! Circles of modules: in the crates listed here, the uses between files lead one way.
+//! Dependency cycles of modules: in the crates listed here there are none.
 //!
 //! A use is a path that begins with `crate::`, in an import or in the code; names that the crate's
 //! root exports again count as uses of the module that has them. A file and the files of its
@@ -12,13 +12,13 @@ use super::{
     violation,
 };
 
-/// The crates whose modules form no circle. (In `tree`, `pool` and `disk` one each is left.)
+/// The crates whose modules have no dependency cycle. (In `tree`, `pool` and `disk` one is left.)
 const STRICT: &[&str] = &["log", "lock", "txn", "clearway"];
 
 /// The uses between the modules of one crate, by path from the root, such as `wait::spin`.
 type Uses<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
-/// Reports each circle once, at the file of its first module.
+/// Reports each cycle once, at the file of its first module.
 pub(crate) fn check(sources: &[Source]) -> Vec<Violation> {
     STRICT.iter().flat_map(|name| check_crate(name, sources)).collect()
 }
@@ -43,17 +43,17 @@ fn check_crate(name: &str, sources: &[Source]) -> Vec<Violation> {
         });
         uses.insert(module, used.filter(|used| used != module).collect());
     }
-    let circles = circles(&uses);
-    let report = |circle: BTreeSet<&str>| {
-        let first = circle.first().expect("a circle has members");
-        let names: Vec<&str> = circle.iter().copied().collect();
+    let cycles = cycles(&uses);
+    let report = |cycle: BTreeSet<&str>| {
+        let first = cycle.first().expect("a cycle has members");
+        let names: Vec<&str> = cycle.iter().copied().collect();
         violation(
             &modules[*first].path,
             1,
-            format!("modules that use each other in a circle: {}", names.join(", ")),
+            format!("modules in a dependency cycle: {}", names.join(", ")),
         )
     };
-    circles.into_iter().map(report).collect()
+    cycles.into_iter().map(report).collect()
 }
 
 /// Returns the paths behind `crate::` that the product code of a file uses.
@@ -99,14 +99,14 @@ fn find_module<'a>(modules: &'a BTreeMap<String, &Source>, path: &str) -> Option
 }
 
 /// Returns the sets of modules that reach each other.
-fn circles<'a>(uses: &Uses<'a>) -> BTreeSet<BTreeSet<&'a str>> {
+fn cycles<'a>(uses: &Uses<'a>) -> BTreeSet<BTreeSet<&'a str>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         uses.keys().map(|module| (*module, reach(uses, module))).collect();
-    let circle = |module: &&'a str| {
+    let cycle = |module: &&'a str| {
         let with = reached[module].iter().filter(|other| reached[*other].contains(module));
         with.copied().collect::<BTreeSet<_>>()
     };
-    uses.keys().map(circle).filter(|circle| circle.len() > 1).collect()
+    uses.keys().map(cycle).filter(|cycle| cycle.len() > 1).collect()
 }
 
 /// Returns the modules that a module uses, directly or through others.
@@ -131,14 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn circle_is_reported_once() {
+    fn cycle_is_reported_once() {
         let owner = ("crates/lock/src/owner.rs", "use crate::{mode::Mode, table::Table};\n");
         let table = ("crates/lock/src/table.rs", "fn f() -> crate::wait::Wait { }\n");
         let wait = ("crates/lock/src/wait.rs", "use crate::owner::Owner;\n");
         let mode = ("crates/lock/src/mode.rs", "pub struct Mode;\n");
         assert_eq!(
             messages(&[owner, table, wait, mode]),
-            ["crates/lock/src/owner.rs:1: modules that use each other in a circle: owner, table, \
+            ["crates/lock/src/owner.rs:1: modules in a dependency cycle: owner, table, \
               wait"]
         );
         assert!(messages(&[owner, table, mode]).is_empty());
