@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use clearway::{AsyncTransaction, Database, Error, LockWait, Options, Result, Table};
+use clearway::{AsyncTransaction, Database, Error, LockWait, Options, Result, Savepoint, Table};
 use clearway_disk::MemoryDisk;
 use clearway_testkit::{
     Random,
@@ -387,6 +387,100 @@ fn deadlock_of_a_dropped_operation_is_reported_by_the_next_call() {
         .await
         .unwrap();
         assert_eq!(runs.get(), 2);
+    });
+}
+
+/// Makes `victim` a deadlock's victim by an operation that is dropped while the engine rolls the
+/// victim back. Returns false if the rollback was faster, so that the operation has reported the
+/// deadlock.
+async fn drop_losing_operation(
+    db: &Database,
+    table: &Table,
+    victim: &mut AsyncTransaction,
+) -> bool {
+    let mut other = db.begin_async("other");
+    other.put(table, "b", "1").await.unwrap();
+    // Much to undo, so that the operation is dropped before the rollback has ended.
+    for key in 0..200u32 {
+        victim.put(table, key.to_be_bytes(), vec![1; 100]).await.unwrap();
+    }
+    let mut waits = Box::pin(other.put(table, 0u32.to_be_bytes(), "1"));
+    assert!(polled(1, &mut waits).await.is_none(), "it waits");
+    let lost = polled(1, victim.put(table, "b", "2")).await;
+    waits.await.unwrap();
+    other.rollback().await.unwrap();
+    match lost {
+        None => true,
+        Some(Err(Error::Deadlock { .. })) => false,
+        Some(other) => panic!("{other:?}"),
+    }
+}
+
+/// The calls whose report of a deadlock is tested.
+#[derive(Clone, Copy, Debug)]
+enum NextCall {
+    Savepoint,
+    RollbackTo,
+}
+
+impl NextCall {
+    async fn make(self, tx: &mut AsyncTransaction, savepoint: &Savepoint) -> Result<()> {
+        match self {
+            NextCall::Savepoint => tx.savepoint().await.map(drop),
+            NextCall::RollbackTo => tx.rollback_to(savepoint).await,
+        }
+    }
+}
+
+/// Runs `lose`, for each of the calls, until it has returned true: a losing operation was dropped.
+fn lose_with_each_call(lose: impl AsyncFn(&Database, &Table, NextCall) -> bool) {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Options::new().cache_size(16 << 20).open(directory.path()).unwrap();
+    let table = db.table("t").unwrap();
+    let rounds = async {
+        for call in [NextCall::Savepoint, NextCall::RollbackTo] {
+            while !lose(&db, &table, call).await {}
+        }
+    };
+    let in_time = async { tokio::time::timeout(Duration::from_secs(60), rounds).await };
+    threads(1).block_on(in_time).expect("no call waits for ever");
+}
+
+/// A savepoint, or a rollback to one, reports the deadlock of a dropped operation, too.
+#[test]
+fn savepoints_report_the_deadlock_of_a_dropped_operation() {
+    lose_with_each_call(async |db, table, call| {
+        let mut victim = db.begin_async("victim");
+        let savepoint = victim.savepoint().await.unwrap();
+        let was_dropped = drop_losing_operation(db, table, &mut victim).await;
+        if was_dropped {
+            let result = call.make(&mut victim, &savepoint).await;
+            assert!(matches!(result, Err(Error::Deadlock { .. })), "{call:?}: {result:?}");
+        }
+        let result = call.make(&mut victim, &savepoint).await;
+        assert!(matches!(result, Err(Error::TransactionEnded)), "{call:?}: {result:?}");
+        was_dropped
+    });
+}
+
+/// A closure is run again if only a savepoint, or a rollback to one, has reported the deadlock, and
+/// the closure ignores the error.
+#[test]
+fn closure_is_run_again_after_a_deadlock_that_a_savepoint_reports() {
+    lose_with_each_call(async |db, table, call| {
+        let (runs, was_dropped) = (Cell::new(0), Cell::new(false));
+        let ended = db.transact_async("closure", async |mut tx| {
+            runs.set(runs.get() + 1);
+            let savepoint = tx.savepoint().await?;
+            if runs.get() == 1 {
+                was_dropped.set(drop_losing_operation(db, table, &mut tx).await);
+                let _ = call.make(&mut tx, &savepoint).await;
+            }
+            Ok(())
+        });
+        let result = ended.await;
+        assert!(matches!((&result, runs.get()), (Ok(()), 2)), "{call:?}: {result:?}, {runs:?}");
+        was_dropped.get()
     });
 }
 
