@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use clearway_base::{Error, Result};
+use clearway_base::{Error, PAGE_SIZE, PageId, Result};
 use clearway_disk::{Disk, MemoryDisk};
 use clearway_testkit::{
     Random,
@@ -61,6 +61,25 @@ fn cold_of(
     let db = Database::through(warm.log.clone(), &*seen(disk.clone()), disk);
     let tree = db.open(&tree, node_bytes);
     (db, tree, report)
+}
+
+/// A tree whose pages are all on disk and absent, in a cache of 256 pages, and the pages of another
+/// such tree.
+fn small_and_cold(seen: impl Fn(MemoryDisk) -> Box<dyn Disk>) -> (Database, Tree, Vec<PageId>) {
+    let warm = Database::new();
+    let [tree, other] = [7, 8].map(|id| {
+        let tree = warm.tree(id, NODE_BYTES);
+        let mut txn = warm.begin();
+        (0..KEYS).for_each(|n| txn.insert(&tree, &key(n), &[7; 100]).unwrap());
+        txn.commit(&tree);
+        tree
+    });
+    warm.pool.clean_all().unwrap();
+    let disk = warm.disk.clone();
+    let cache_bytes = 256 * PAGE_SIZE as u64;
+    let db = Database::with_cache(warm.log.clone(), &*seen(disk.clone()), disk, cache_bytes);
+    let tree = db.open(&tree, NODE_BYTES);
+    (db, tree, other.verify().unwrap().pages)
 }
 
 fn scan(db: &Database, tree: &Tree, range: Range, direction: Direction) -> Records {
@@ -217,6 +236,38 @@ fn two_windows_are_read_ahead() {
         }
         // A window has the leaves of one branch, about 85.
         assert!(least >= 80 && leaves > 1_000, "{direction:?}: {least} of {leaves}");
+    }
+}
+
+/// A cursor that comes to the first leaf of a window that was requested, and of which no read was
+/// begun, waits for this leaf alone, and does not request the window again. The pool begins no read
+/// of the windows, because it reads as many other pages ahead as it may.
+#[test]
+fn first_leaf_of_a_requested_window_is_awaited_alone() {
+    for direction in [Direction::Ascending, Direction::Descending] {
+        let reads = HeldReads::new(5);
+        let (db, tree, others) =
+            small_and_cold(|disk| Box::new(HeldReadsDisk::new(disk, reads.clone())));
+        others.iter().for_each(|page| db.pool.load_ahead(&[*page]));
+        let held = reads.count();
+        assert!(held > 0 && held < others.len(), "no more are read ahead: {held}");
+        // What the cursor waits for is read at once.
+        let reads = reads.complete_some_at_once(1);
+        let (lower, upper) = all();
+        let mut cursor = tree.cursor(lower, upper, direction, ReadIntent::Read);
+        let (mut txn, mut needed) = (db.begin(), Vec::new());
+        while needed.len() < 7 {
+            let before = (txn.page_needs.count(), db.pool.stats().reads);
+            assert!(cursor.advance(&tree, &mut txn).unwrap());
+            if txn.page_needs.count() > before.0 {
+                needed.push(db.pool.stats().reads - before.1);
+            }
+        }
+        assert_eq!(reads.count(), held, "{direction:?}: nothing else was read ahead");
+        reads.complete_all();
+        // The root and a leaf, windows of 2, 4 and 8, the first leaf of a requested window, a
+        // window of 16 from its second leaf on, and again a first leaf.
+        assert_eq!(needed, [2, 2, 4, 8, 1, 16, 1], "{direction:?}");
     }
 }
 

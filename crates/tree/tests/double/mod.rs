@@ -100,7 +100,8 @@ impl Database {
         Database::with_cache(log, seen, disk, 64 << 20)
     }
 
-    fn with_cache(
+    /// The same in a cache of that size.
+    pub fn with_cache(
         log: Arc<MemoryLog>,
         seen: &dyn Disk,
         disk: MemoryDisk,
