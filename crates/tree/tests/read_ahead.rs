@@ -218,6 +218,36 @@ fn branches_that_arrive_late_do_not_stop_the_cursor() {
     }
 }
 
+/// A scan may begin anywhere before the end of a branch, and come there while its windows still
+/// grow. As the next branch is absent, it tries again, and not so late that it passes the leaf that
+/// would trigger the window after that: it would have to wait once more.
+#[test]
+fn scans_that_begin_near_the_end_of_a_branch_do_not_stop() {
+    const RECORDS: u32 = 10_000;
+    for direction in [Direction::Ascending, Direction::Descending] {
+        let (cold, tree, report) = cold_of(2_048, RECORDS, |disk| Box::new(disk));
+        let [leaves, branches] = [0, 1].map(|level| report.levels[level].pages as u32);
+        assert!(report.height() == 3 && branches > 6, "{:?}", report.levels);
+        // Every second leaf of the first two branches, or of the last two.
+        let step = 2 * RECORDS / leaves;
+        for passed in (0..2 * RECORDS / branches).step_by(step as usize) {
+            let db = Database::on(cold.log.clone(), cold.disk.clone());
+            let tree = db.open(&tree, 2_048);
+            let range = match direction {
+                Direction::Ascending => (Bound::Included(key(passed)), Bound::Unbounded),
+                Direction::Descending => (Bound::Unbounded, Bound::Excluded(key(RECORDS - passed))),
+            };
+            let mut txn = db.begin();
+            let records = txn.scan(&tree, range, direction).unwrap();
+            assert_eq!(records.len() as u32, RECORDS - passed);
+            // The root and a branch; windows of 1, 2, 4 and 8 leaves; and the end of a branch in
+            // between.
+            let needs = txn.page_needs.count();
+            assert!(needs <= 7, "{direction:?}, {passed} records are passed: {needs}");
+        }
+    }
+}
+
 /// While the cursor goes through a window of leaves, the next two are read.
 #[test]
 fn two_windows_are_read_ahead() {
