@@ -270,35 +270,49 @@ fn two_windows_are_read_ahead() {
 }
 
 /// A cursor that comes to the first leaf of a window that was requested, and of which no read was
-/// begun, waits for this leaf alone, and does not request the window again. The pool begins no read
-/// of the windows, because it reads as many other pages ahead as it may.
+/// begun, waits for this leaf alone, and does not request the window again.
 #[test]
 fn first_leaf_of_a_requested_window_is_awaited_alone() {
     for direction in [Direction::Ascending, Direction::Descending] {
-        let reads = HeldReads::new(5);
-        let (db, tree, others) =
-            small_and_cold(|disk| Box::new(HeldReadsDisk::new(disk, reads.clone())));
-        others.iter().for_each(|page| db.pool.load_ahead(&[*page]));
-        let held = reads.count();
-        assert!(held > 0 && held < others.len(), "no more are read ahead: {held}");
-        // What the cursor waits for is read at once.
-        let reads = reads.complete_some_at_once(1);
-        let (lower, upper) = all();
-        let mut cursor = tree.cursor(lower, upper, direction, ReadIntent::Read);
-        let (mut txn, mut needed) = (db.begin(), Vec::new());
-        while needed.len() < 7 {
-            let before = (txn.page_needs.count(), db.pool.stats().reads);
-            assert!(cursor.advance(&tree, &mut txn).unwrap());
-            if txn.page_needs.count() > before.0 {
-                needed.push(db.pool.stats().reads - before.1);
-            }
-        }
-        assert_eq!(reads.count(), held, "{direction:?}: nothing else was read ahead");
-        reads.complete_all();
         // The root and a leaf, windows of 2, 4 and 8, the first leaf of a requested window, a
         // window of 16 from its second leaf on, and again a first leaf.
-        assert_eq!(needed, [2, 2, 4, 8, 1, 16, 1], "{direction:?}");
+        let needed = pages_of_needs(all(), direction);
+        assert_eq!(needed[..7], [2, 2, 4, 8, 1, 16, 1], "{direction:?}");
+        // About twenty leaves, so that the requested window is the last one and triggers none.
+        let short = match direction {
+            Direction::Ascending => (Bound::Unbounded, Bound::Excluded(key(1_300))),
+            Direction::Descending => (Bound::Included(key(KEYS - 1_300)), Bound::Unbounded),
+        };
+        let needed = pages_of_needs(short, direction);
+        assert_eq!(needed[..5], [2, 2, 4, 8, 1], "{direction:?}");
+        assert!(needed.len() == 6 && needed[5] > 1, "{direction:?}: {needed:?}");
     }
+}
+
+/// Returns the number of pages that each wait of a scan reads, if the pool begins no read of its
+/// windows, because it reads as many other pages ahead as it may.
+fn pages_of_needs(range: Range, direction: Direction) -> Vec<u64> {
+    let reads = HeldReads::new(5);
+    let (db, tree, others) =
+        small_and_cold(|disk| Box::new(HeldReadsDisk::new(disk, reads.clone())));
+    others.iter().for_each(|page| db.pool.load_ahead(&[*page]));
+    let held = reads.count();
+    assert!(held > 0 && held < others.len(), "no more are read ahead: {held}");
+    // What the cursor waits for is read at once.
+    let reads = reads.complete_some_at_once(1);
+    let mut cursor = tree.cursor(range.0, range.1, direction, ReadIntent::Read);
+    let (mut txn, mut needed) = (db.begin(), Vec::new());
+    let mut before = (0, db.pool.stats().reads);
+    while cursor.advance(&tree, &mut txn).unwrap() {
+        let now = (txn.page_needs.count(), db.pool.stats().reads);
+        if now.0 > before.0 {
+            needed.push(now.1 - before.1);
+        }
+        before = now;
+    }
+    assert_eq!(reads.count(), held, "nothing else was read ahead");
+    reads.complete_all();
+    needed
 }
 
 /// A check of the whole tree reads each node once, and most of them ahead, many together.
