@@ -35,9 +35,7 @@ use crate::{
 ///   database. Its locks are released then. [`Database::close`](crate::Database::close) waits for
 ///   these rollbacks.
 /// - If the future of a [`commit`](AsyncTransaction::commit) was polled, dropping it does not
-///   prevent the commit, with one exception: while it still waits for an earlier `rollback_to`
-///   whose future was dropped, its drop rolls the transaction back. The same holds for a second
-///   `rollback_to`: it then does not take place.
+///   prevent the commit.
 ///
 /// A transaction that is passed to [`mem::forget`](std::mem::forget) keeps its locks until the
 /// database is closed.

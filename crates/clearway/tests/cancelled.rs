@@ -331,6 +331,43 @@ fn wait_limit_is_kept_while_a_rollback_goes_on() {
     });
 }
 
+/// Rollbacks to savepoints and a commit are dropped after their first poll, each while the engine
+/// still works on the one before it: all of them take place, in their order.
+#[test]
+fn rollbacks_and_commit_take_place_though_all_are_dropped() {
+    let db = Options::in_memory().cache_size(16 << 20).open("").unwrap();
+    let table = db.table("t").unwrap();
+    threads(1).block_on(async {
+        for round in 0..20u8 {
+            let mut tx = db.begin_async("tx");
+            tx.put(&table, [round], "kept").await.unwrap();
+            let first = tx.savepoint().await.unwrap();
+            for key in 0..100u8 {
+                tx.put(&table, [round, key], vec![key; 5_000]).await.unwrap();
+            }
+            let second = tx.savepoint().await.unwrap();
+            for key in 100..200u8 {
+                tx.put(&table, [round, key], vec![key; 5_000]).await.unwrap();
+            }
+            let _ = polled(1, tx.rollback_to(&second)).await;
+            let _ = polled(1, tx.rollback_to(&first)).await;
+            // Not after a rollback to an earlier one.
+            let third = polled(1, tx.rollback_to(&second)).await;
+            assert!(!matches!(third, Some(Ok(()))), "{third:?}");
+            let _ = polled(1, tx.commit()).await;
+            // It waits for the commit's locks.
+            let mut reader = db.begin_async("reader");
+            assert_eq!(reader.get(&table, [round]).await.unwrap(), Some(b"kept".to_vec()));
+            let mut scan = reader.scan(&table, clearway::prefix([round])).await.unwrap();
+            let first = scan.next_ref().await.unwrap().map(|(key, _)| key.to_vec());
+            assert_eq!(first, Some(vec![round]), "round {round}");
+            assert_eq!(scan.next_ref().await.unwrap(), None, "round {round}");
+            reader.rollback().await.unwrap();
+        }
+    });
+    db.verify().unwrap();
+}
+
 /// The operation that makes a transaction a deadlock's victim is dropped while the engine rolls the
 /// transaction back: the next call reports the deadlock, and a closure is run again.
 #[test]

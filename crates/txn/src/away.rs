@@ -1,10 +1,16 @@
 //! The states of transactions that a thread of the engine works on, or rolls back, for their tasks
 //! (TASK-4 to TASK-6).
 
+use std::sync::Arc;
+
 use clearway_base::{Error, Lsn, Result};
 use clearway_lock::WaitLimit;
 
-use crate::{finish, task_work::Reply, transaction_state::TransactionState};
+use crate::{
+    finish,
+    task_work::{Offload, Reply},
+    transaction_state::TransactionState,
+};
 
 /// The state of a transaction that is on its way back from a job (TASK-4).
 pub(crate) struct Away {
@@ -22,9 +28,46 @@ impl Drop for Away {
 
 /// The place that a transaction's state comes back from.
 pub(crate) struct ComingBack {
+    /// The queue of the job.
+    pub(crate) jobs: Arc<Offload>,
     pub(crate) reply: Reply<(Away, Result<()>)>,
     /// The wait limit that was set meanwhile.
     pub(crate) limit: Option<WaitLimit>,
+}
+
+/// The state of a transaction for its next job.
+pub(crate) enum StateForJob {
+    /// The transaction has had it.
+    Here(Box<TransactionState>),
+    /// An earlier job returns it.
+    Coming(ComingBack),
+}
+
+impl StateForJob {
+    /// The queue to which the job is to be handed over.
+    pub(crate) fn jobs(&self) -> Arc<Offload> {
+        match self {
+            StateForJob::Here(state) => state.core.task_work.blocking.clone(),
+            StateForJob::Coming(coming) => coming.jobs.clone(),
+        }
+    }
+
+    /// Returns the state. To be called by the job. What the earlier one's work has returned does
+    /// not matter: where it does, the engine has stopped.
+    ///
+    /// # Errors
+    /// [`Error::Panicked`] if the earlier job has panicked.
+    pub(crate) fn take(self) -> Result<Box<TransactionState>> {
+        let coming = match self {
+            StateForJob::Here(state) => return Ok(state),
+            StateForJob::Coming(coming) => coming,
+        };
+        let (mut away, _) = coming.reply.take_in_later_job()?;
+        // An earlier job that had no state has returned an error then, and returns none.
+        let mut state = away.state.take().ok_or(Error::TransactionEnded)?;
+        coming.limit.into_iter().for_each(|limit| state.limit = limit);
+        Ok(state)
+    }
 }
 
 /// The rollback of a deadlock's victim, and the error to report afterwards (TASK-6).

@@ -13,13 +13,13 @@
 //! A task may be dropped at any time:
 //! - The future of an *operation*: it has had no effect (TASK-2), and the transaction goes on.
 //! - A *transaction* before its commit was requested: it is rolled back by a thread of the engine.
-//! - The future of a commit, once it was polled: the transaction is committed, unless the commit
-//!   still waits for the state to come back (TASK-4); then it is rolled back.
+//! - The future of a commit, once it was polled: the transaction is committed.
 //!
 //! Invariants:
 //! - TASK-4. The state of a transaction is in one place: in its [`Transaction`], or in a job of
-//!   `offload` that returns it (`away`), or in one that ends the transaction. A job whose
-//!   transaction was dropped rolls it back.
+//!   `offload` that returns it (`away`), or in one that ends the transaction. A rollback to a
+//!   savepoint and a commit need not wait until it comes back: their job takes it from the earlier
+//!   one. A job whose transaction was dropped rolls it back, unless it commits.
 //! - TASK-5. A rollback that was handed over needs no task any more: not the one that dropped the
 //!   transaction, nor any that runs. So a task that waits for the transaction's locks gets them.
 //!   [`Engine::close`](crate::Engine::close) waits for the rollbacks that were handed over before.
@@ -45,7 +45,7 @@ pub use operations::{AtOnce, OperationRest};
 
 use crate::{
     Committed, RetryContext, Savepoint, Table, TableCursor, Transaction,
-    away::{self, Away, ComingBack, VictimsRollback},
+    away::{self, Away, ComingBack, StateForJob, VictimsRollback},
     finish,
     task_work::Alarm,
     transaction::intent_mode,
@@ -92,14 +92,26 @@ impl Transaction {
         &mut self,
         work: impl FnOnce(&mut TransactionState) -> Result<()> + Send + 'static,
     ) -> Result<()> {
-        let Some(mut state) = self.state.take() else { return Err(self.ended()) };
-        let blocking = state.core.task_work.blocking.clone();
-        let reply = blocking.call(move || {
-            let result = work(&mut state);
-            (Away { state: Some(state) }, result)
+        let state = self.state_for_job()?;
+        let jobs = state.jobs();
+        let reply = jobs.call(move || match state.take() {
+            Ok(mut state) => {
+                let result = work(&mut state);
+                (Away { state: Some(state) }, result)
+            }
+            Err(error) => (Away { state: None }, Err(error)),
         });
-        self.aside().away = Some(ComingBack { reply, limit: None });
+        self.aside().away = Some(ComingBack { jobs, reply, limit: None });
         self.come_back().await
+    }
+
+    /// Takes the state, or the place that it comes back from.
+    fn state_for_job(&mut self) -> Result<StateForJob> {
+        match (self.state.take(), self.aside().away.take()) {
+            (Some(state), _) => Ok(StateForJob::Here(state)),
+            (None, Some(coming)) => Ok(StateForJob::Coming(coming)),
+            (None, None) => Err(self.ended()),
+        }
     }
 
     /// Waits until the state is back. Returns the result of the work that was done on it.
@@ -195,11 +207,14 @@ impl Transaction {
     /// As [`rollback_to`](Self::rollback_to), for a task. If the future is dropped once it was
     /// polled, the rollback takes place all the same.
     pub async fn rollback_to_as_task(&mut self, savepoint: &Savepoint) -> Result<()> {
-        self.state_as_task().await?;
-        let keep = self.forget_savepoints_after(savepoint)?;
+        self.check_process()?;
+        if let Some((deadlock, rolled_back)) = self.end_victim().await {
+            return Err(rolled_back.err().unwrap_or(deadlock));
+        }
+        let serial = self.own_savepoint(savepoint)?;
         self.work_on_state(move |state| {
-            let result = state.undo_to(keep);
-            result.map_err(|error| state.core.health.fail(error))
+            free_unlinked(state);
+            state.rollback_to(serial)
         })
         .await
     }
@@ -228,7 +243,7 @@ impl Transaction {
     }
 
     /// As [`commit`](Self::commit), for a task. If the future is dropped once it was polled, the
-    /// transaction is committed, unless it still waits for the state to come back.
+    /// transaction is committed.
     pub async fn commit_as_task(mut self) -> Result<Committed> {
         if let Some(committed) = self.commit_at_once() {
             return committed;
@@ -236,15 +251,13 @@ impl Transaction {
         if self.end_victim().await.is_some() {
             return Err(self.ended());
         }
-        let _ = self.come_back().await;
-        let Some(mut state) = self.state.take() else { return Err(self.ended()) };
-        if !state.ends_with_work() {
-            return finish::commit_as_task(state);
+        let state = self.state_for_job()?;
+        if let StateForJob::Here(state) = &state {
+            state.entry().hand_over();
         }
-        let blocking = state.core.task_work.blocking.clone();
-        state.entry().hand_over();
-        let mut reply = blocking.call(move || {
-            let _ = state.free_unlinked();
+        let mut reply = state.jobs().call(move || {
+            let mut state = state.take()?;
+            free_unlinked(&mut state);
             finish::commit_as_task(state)
         });
         poll_fn(|cx| reply.poll(cx)).await?
@@ -263,6 +276,14 @@ impl Transaction {
             Some(state) => roll_back(state).await,
             None => Err(self.ended()),
         }
+    }
+}
+
+/// Frees what operations have left whose futures were dropped. If that fails, the pages stay
+/// allocated and unreachable, which `verify` reports.
+fn free_unlinked(state: &mut TransactionState) {
+    if state.has_unlinked() {
+        let _ = state.free_unlinked();
     }
 }
 

@@ -392,26 +392,19 @@ impl Transaction {
     /// undo fails, which stops it.
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
         self.check_process()?;
-        let keep = self.forget_savepoints_after(savepoint)?;
+        let serial = self.own_savepoint(savepoint)?;
         let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
-        let result = state.undo_to(keep);
-        // The undo failed, so stop the engine. Recovery undoes the changes at the next opening.
-        result.map_err(|error| state.core.health.fail(error))
+        state.rollback_to(serial)
     }
 
-    /// Forgets the savepoints that were set after `savepoint`. Returns the number of changes that
-    /// were made before it.
-    pub(crate) fn forget_savepoints_after(&mut self, savepoint: &Savepoint) -> Result<usize> {
-        let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
-        let at = state.savepoints.binary_search_by_key(&savepoint.serial, |&(serial, _)| serial);
+    /// Returns the number of one of this transaction's savepoints.
+    pub(crate) fn own_savepoint(&self, savepoint: &Savepoint) -> Result<u64> {
+        let is_away = self.aside.as_ref().is_some_and(|aside| aside.away.is_some());
+        if self.state.is_none() && !is_away {
+            return Err(self.ended());
+        }
         let is_own = (savepoint.opening, savepoint.txn) == (self.opening, self.id);
-        let (Ok(at), true) = (at, is_own) else {
-            return Err(Error::UnknownSavepoint);
-        };
-        state.core.health.check_open()?;
-        let keep = state.savepoints[at].1;
-        state.savepoints.truncate(at + 1);
-        Ok(keep)
+        if is_own { Ok(savepoint.serial) } else { Err(Error::UnknownSavepoint) }
     }
 
     /// Commits: the commit record stands in the log and all locks are released (unless the options

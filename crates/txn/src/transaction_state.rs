@@ -395,6 +395,22 @@ impl TransactionState {
         result
     }
 
+    /// Undoes what was done since a savepoint, and forgets those that were set after it.
+    ///
+    /// # Errors
+    /// [`Error::UnknownSavepoint`] if a rollback went past it. If the undo fails, the engine is
+    /// stopped: recovery undoes the changes at the next opening.
+    pub(crate) fn rollback_to(&mut self, savepoint: u64) -> Result<()> {
+        let Ok(at) = self.savepoints.binary_search_by_key(&savepoint, |&(serial, _)| serial) else {
+            return Err(Error::UnknownSavepoint);
+        };
+        self.core.health.check_open()?;
+        let keep = self.savepoints[at].1;
+        self.savepoints.truncate(at + 1);
+        let result = self.undo_to(keep);
+        result.map_err(|error| self.core.health.fail(error))
+    }
+
     /// Undoes the newest changes until `keep` are left.
     ///
     /// # Errors

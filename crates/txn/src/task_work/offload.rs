@@ -10,9 +10,9 @@
 //! - OFFLOAD-1. A job is run exactly once, whatever becomes of the task that has handed it over: by
 //!   the thread, or, if no thread runs (an engine without background threads, or one that has
 //!   closed), by the caller.
-//! - OFFLOAD-2. Jobs are run one after the other, in the order in which they came. So a job must
-//!   not wait for what only a later one brings about: waits for log space, which rollbacks end,
-//!   have a queue of their own.
+//! - OFFLOAD-2. Jobs are run one after the other, in the order in which they came, also while the
+//!   thread ends. So a job may take the reply of an earlier one, and must not wait for what only a
+//!   later one brings about: waits for log space, which rollbacks end, have a queue of their own.
 //! - OFFLOAD-3. The reply of a job is delivered once. If no one waits for it any more, the value is
 //!   dropped, by the thread that ran the job: a value that must not be lost takes care of itself in
 //!   its drop.
@@ -26,7 +26,7 @@ use std::{
 };
 
 use clearway_base::{Error, Result};
-use clearway_sync::{Condvar, Mutex, step, wake};
+use clearway_sync::{Condvar, Mutex, invariant, step, wake};
 
 /// A piece of work.
 pub(super) type BlockingJob = Box<dyn FnOnce() + Send>;
@@ -92,7 +92,8 @@ impl Offload {
     pub(crate) fn run(&self, job: impl FnOnce() + Send + 'static) {
         let job = Box::new(job);
         let mut state = self.state.lock();
-        if state.runs {
+        // A thread that is to end does the jobs of the queue first.
+        if state.runs || state.is_busy || !state.jobs.is_empty() {
             state.jobs.push_back(job);
             drop(state);
             self.changed.notify_all();
@@ -173,12 +174,29 @@ impl<T> Reply<T> {
                 *place = ReplyState::Awaited(Some(cx.waker().clone()));
                 Poll::Pending
             }
-            ReplyState::Lost | ReplyState::Over => {
-                let message = "a thread of the engine, in work for a task".into();
-                Poll::Ready(Err(Error::Panicked { message }))
-            }
+            ReplyState::Lost | ReplyState::Over => Poll::Ready(Err(panicked())),
         }
     }
+
+    /// Returns the result, for a later job of the same queue (OFFLOAD-2).
+    ///
+    /// # Errors
+    /// [`Error::Panicked`] if the job has panicked.
+    pub(crate) fn take_in_later_job(self) -> Result<T> {
+        let reply = std::mem::replace(&mut *self.place.lock(), ReplyState::Over);
+        invariant(
+            !matches!(reply, ReplyState::Awaited(_)),
+            "OFFLOAD-2: jobs are run in the order in which they came",
+        );
+        match reply {
+            ReplyState::Given(value) => Ok(value),
+            _ => Err(panicked()),
+        }
+    }
+}
+
+fn panicked() -> Error {
+    Error::Panicked { message: "a thread of the engine, in work for a task".into() }
 }
 
 impl<T> Drop for Reply<T> {

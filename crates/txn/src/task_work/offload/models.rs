@@ -4,6 +4,8 @@
 //!
 //! - `job_handed_over_while_the_thread_ends_is_run`: the thread ends after a wait without a look at
 //!   the queue; `stop` does not notify.
+//! - `later_job_finds_the_reply_while_the_thread_ends`: a job that comes after `stop` is run by the
+//!   caller though the thread still works.
 //! - `value_is_dropped_once_if_no_one_awaits_it`: the drop of a reply forgets the value.
 
 use std::future::poll_fn;
@@ -37,6 +39,25 @@ fn job_handed_over_while_the_thread_ends_is_run() {
         };
         offload.stop();
         assert_eq!(calls.join().unwrap().unwrap(), 7);
+        works.join().unwrap();
+    });
+}
+
+/// OFFLOAD-2.
+#[test]
+fn later_job_finds_the_reply_while_the_thread_ends() {
+    check(3, || {
+        let (offload, works) = running();
+        let calls = {
+            let offload = offload.clone();
+            thread::spawn(move || {
+                let earlier = offload.call(|| 7);
+                let mut reply = offload.call(move || earlier.take_in_later_job());
+                block_on(poll_fn(|cx| reply.poll(cx)))
+            })
+        };
+        offload.stop();
+        assert!(matches!(calls.join().unwrap(), Ok(Ok(7))));
         works.join().unwrap();
     });
 }
