@@ -170,9 +170,10 @@ pub struct LockConflict {
     pub wanted: &'static str,
     /// The holders of the lock that blocked the request when it was given up, as far as known, each
     /// with the mode in which it held the lock. At most four are listed. Empty if the request was
-    /// blocked only by requests that waited before it. Of the holders of a lock on a table or on
-    /// the database, only one that has locked the whole is named, in an
-    /// [`Error::SelfWait`](crate::Error::SelfWait); the lock table only counts the others.
+    /// blocked only by requests that waited before it. For a lock on a table or on the database the
+    /// list is empty, too, since the lock table only counts the holders of such a lock. There is
+    /// one exception: an [`Error::SelfWait`](crate::Error::SelfWait) names the transaction that has
+    /// locked the whole table or database, if that transaction is the reason of the error.
     pub holders: Vec<(TxnName, &'static str)>,
 }
 

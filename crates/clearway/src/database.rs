@@ -478,8 +478,9 @@ impl Database {
 
     /// Writes a checkpoint now. Recovery after a crash then starts approximately here, and earlier
     /// log is recycled unless an open transaction or a backup needs it. Checkpoints are also
-    /// written automatically, but they write only pages that were dirty at the checkpoint before;
-    /// this call writes all dirty pages.
+    /// written automatically. One that is written because of the amount of log writes only pages
+    /// that were dirty at the checkpoint before; one that is written because the log is short of
+    /// space, and this call, write all dirty pages.
     ///
     /// # Errors
     /// [`Error::DiskFull`] if a file could not grow, [`Error::NoFileDescriptor`] if one could not
@@ -552,8 +553,9 @@ impl Database {
     }
 
     /// Closes the database cleanly: the next opening has nothing to recover, except that it undoes
-    /// the transactions that were still open. From then on, every handle returns [`Error::Closed`].
-    /// Transactions that were given to [`spawn`](Database::spawn) are run before.
+    /// the transactions that were still open. Once this was called, every handle returns
+    /// [`Error::Closed`]. Transactions that were given to [`spawn`](Database::spawn) before the
+    /// call are run first.
     ///
     /// End all transactions first: those that are still open do not take effect, and the next
     /// opening undoes them. The directory stays locked until the last of them is dropped and all

@@ -60,12 +60,12 @@ pub enum CommitMode {
     /// are always the last ones: if one is lost, all later ones are lost too, so the database
     /// remains consistent.
     ///
-    /// The *loss window* is the set of commits that a crash can lose: those made since the start of
-    /// the latest flush that, like every flush before it, has completed. They span at most two
-    /// flushes and two group-commit delays of 100 µs each, less than a millisecond on a good disk,
-    /// and their log records fit into the log buffer, 16 MiB.
-    /// [`Database::sync`](crate::Database::sync) makes all commits before it durable, and so
-    /// empties the window.
+    /// The *loss window* is the set of commits that a crash can lose: those that are not durable
+    /// yet. A commit is durable once the flush that writes its log records, and every earlier
+    /// flush, has completed. The commits of the window span at most two flushes and two
+    /// group-commit delays of 100 µs each, less than a millisecond on a good disk, and their log
+    /// records fit into the log buffer, 16 MiB. [`Database::sync`](crate::Database::sync) makes all
+    /// commits before it durable, and so empties the window.
     Lazy,
 }
 
@@ -204,12 +204,12 @@ impl Options {
 
     /// Sets the threshold of lock escalation: a transaction that has taken more than this many
     /// locks on the keys of one table tries to lock the table as a whole, shared if it has only
-    /// read from it, exclusively otherwise. If that succeeds, it takes no more locks on the keys
-    /// that it reads and, if the lock is exclusive, none on those that it writes. (If a writer
-    /// cannot have the exclusive lock, it may get one that covers its reads only; it then goes on
-    /// locking the keys that it writes.) It never waits for the table's lock: while other
-    /// transactions hold conflicting locks, it continues with key locks and tries again after the
-    /// same number of further locks. Default `None`: no escalation.
+    /// read from it, and never for update, exclusively otherwise. If that succeeds, it takes no
+    /// more locks on the keys that it reads and, if the lock is exclusive, none on those that it
+    /// writes. (If a writer cannot have the exclusive lock, it may get one that covers its reads
+    /// only; it then goes on locking the keys that it writes.) It never waits for the table's lock:
+    /// while other transactions hold conflicting locks, it continues with key locks and tries again
+    /// after the same number of further locks. Default `None`: no escalation.
     ///
     /// Escalation bounds the memory of large transactions, but can make other transactions wait. A
     /// transaction that is known to be large should call
@@ -235,9 +235,9 @@ impl Options {
 
     /// Sets the bytes of log after which a checkpoint starts: this number, or a quarter of
     /// [`log_capacity`](Options::log_capacity) if that is less. Default 256 MiB. Recovery after a
-    /// crash reads up to about twice this much log: an automatic checkpoint writes only pages that
-    /// were dirty at the previous checkpoint already, so redo may have to begin at the previous
-    /// checkpoint.
+    /// crash reads up to about twice this much log: a checkpoint that starts for this reason writes
+    /// only pages that were dirty at the previous checkpoint already, so redo may have to begin at
+    /// the previous checkpoint.
     pub fn checkpoint_every(mut self, log_bytes: u64) -> Options {
         self.engine.checkpoint_log_bytes = log_bytes;
         self

@@ -250,7 +250,7 @@ impl<'tx> Scan<'tx> {
         Ok(last)
     }
 
-    /// Skips `n` entries and returns the next one, or `None` if there are fewer.
+    /// Skips `n` entries and returns the next one, or `None` if there is none.
     ///
     /// # Errors
     /// The first error that the scan meets.

@@ -1,6 +1,6 @@
-//! Intent locks: the owner's side. A lock is a count in its resource's entry (`resource`); absolute
-//! requests wait in a list. A store of the table's parts ([`crate::parts::IntentStore`]) may keep
-//! them elsewhere.
+//! Intent locks: the owner's side. A lock is a count in its resource's entry (`resource`); requests
+//! that must wait, of any mode, are in a list there. A store of the table's parts
+//! ([`crate::parts::IntentStore`]) may keep them elsewhere.
 //!
 //! Invariants:
 //! - INTENTS-1. The private table is checked first: a mode that is already covered needs no access

@@ -4,7 +4,8 @@
 //! Invariants:
 //! - OWNER-1. `held` names exactly once each identity on which this owner has a granted entry,
 //!   except one whose first grant was not picked up yet (OWNER-4).
-//! - OWNER-2. `intents` names exactly once each resource on which this owner is counted.
+//! - OWNER-2. `intents` names exactly once each resource on which this owner is counted, except one
+//!   whose first grant was not picked up yet (OWNER-4).
 //! - OWNER-3. `last` names a lock that this owner has, in a mode that the protocol confirmed. A
 //!   repeated request is granted without reading the tag. No tag is missed: while the lock is held,
 //!   no other owner changes what it protects; and if a boundary is removed, so that the protected

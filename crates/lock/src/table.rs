@@ -37,8 +37,8 @@ use crate::{
     wait_record::LockStats,
 };
 
-/// The bucket of a lock is prefetched while as many others are released before it: so it comes
-/// from memory in time, also to a transaction that holds more locks than caches have lines.
+/// The bucket of a lock is prefetched this number of releases before its own, so that it is in the
+/// cache then, also if the transaction holds more locks than the caches have lines.
 const RELEASED_AHEAD: usize = 8;
 
 impl LockTable {

@@ -9,7 +9,7 @@
 //! | `rec_lsn`    | the exclusive holder (`mark_dirty`, `mark_clean`); the owner of `writing` |
 //! | `changed`    | the exclusive holder sets it; a cleaner clears it, holding shared         |
 //! | `writing`    | a cleaner, 0 → 1 holding shared; only its owner sets it back              |
-//! | `pins`       | incremented by sharers, decremented by any owner of a pin                 |
+//! | `pins`       | incremented by a holder of the latch; decremented by any owner of a pin   |
 //! | `referenced` | any thread; a hint                                                        |
 //! | `slot`       | the exclusive holder of the page while it is being brought in             |
 //!

@@ -19,15 +19,15 @@
 //!
 //! Guarantees, each with a test in `tests/`:
 //!
-//! 1. **Latches.** An optimistic read that validates saw one version of the page; a version number
-//!    is never reused, not even after an eviction.
+//! 1. **Latches.** An optimistic read that validates saw one version of the page. A page keeps its
+//!    version number when it is evicted; a number is used again only after 2⁴⁸ others.
 //! 2. **WAL.** No byte of a page is written anywhere before the log is durable up to the page LSN.
 //! 3. **Torn pages** are repaired when the pool is opened, and everything in place is durable then;
 //!    a damaged or misplaced page is reported as an error to the caller, never returned as
 //!    contents.
-//! 4. **Bound.** At most `cache_bytes / 8 KiB` pages are resident, plus a reserve of a 64th (at
-//!    least 8), used while no page to evict is found: all others are latched, pinned or being
-//!    written, or ([`Pool::try_format_at_once`]) no clean one was found.
+//! 4. **Bound.** At most `cache_bytes / 8 KiB` pages are resident. A reserve of a 64th of that
+//!    number (at least 8 pages) is used only if no page can be evicted: because all are latched,
+//!    pinned or being written, or, in [`Pool::try_format_at_once`], because no clean one was found.
 //! 5. **Recovery LSN.** [`Pool::redo_start`] is never later than the first record that some page's
 //!    durable copy lacks, however changes and writes interleave.
 //! 6. **Progress.** A miss succeeds although every page is dirty, whatever latches its caller has.

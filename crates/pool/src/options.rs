@@ -45,8 +45,8 @@ impl Default for PoolOptions {
     }
 }
 
-/// Pages that threads may have latched at the same time, and then some. Scheduled tests have few
-/// threads, and want to see eviction.
+/// A lower bound: the pages that threads may have latched at the same time, and more. Scheduled
+/// tests have few threads, and want to see eviction.
 const CAPACITY_MIN: usize = if cfg!(any(loom, shuttle)) { 16 } else { 64 };
 
 impl PoolOptions {

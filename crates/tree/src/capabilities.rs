@@ -2,8 +2,8 @@
 //!
 //! The tree knows *when* the locking protocol wants a lock and when a change must be logged; the
 //! transaction knows *how* both are done. These traits, and [`Wait`](crate::Wait), through which
-//! the driver meets needs, are the whole border between the two, so the tree imports nothing from
-//! the transaction layer and can be tested with a double.
+//! the driver meets needs, are the whole interface between the two, so the tree imports nothing
+//! from the transaction layer and can be tested with a double.
 //!
 //! Invariants
 //! 1. *Nothing here waits for a lock or for log space*, and nothing reads or writes a page:

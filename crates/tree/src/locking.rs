@@ -1,5 +1,5 @@
-//! The locking protocol's reaction to a denied request: the step ends with a need; when the lock is
-//! there, it is kept, and the next step descends and requests it again.
+//! The locking protocol's reaction to a denied request: the step ends with a need; once the lock is
+//! granted, it is kept, and the next step descends and requests it again.
 //!
 //! Invariants
 //! 1. *No wait under a latch.* [`LockWaitState::lacks`] makes the need that ends the step; its

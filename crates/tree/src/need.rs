@@ -224,7 +224,7 @@ pub(crate) fn drive_reads<T>(pool: &Arc<Pool>, mut step: impl FnMut() -> Step<T>
     drive(pool, &mut PagesOnly, |_| step())
 }
 
-/// The surroundings of an operation that requests neither locks nor log space.
+/// The environment of an operation that requests neither locks nor log space.
 struct PagesOnly;
 
 impl Wait for PagesOnly {

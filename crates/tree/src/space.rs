@@ -113,8 +113,8 @@ impl SpaceMap {
         self.format_latched(ctx, page).map(drop)
     }
 
-    /// Needs a data file that is long enough for the next `pages` allocations, and the map page in
-    /// memory. To be called before an operation takes its first latch, so that
+    /// Returns a need if the data file is too short for the next `pages` allocations, or if the map
+    /// page is not in memory. To be called before an operation takes its first latch, so that
     /// [`allocate`](SpaceMap::allocate), under latches, returns a need only after a race. A few
     /// loads if there is nothing to do. A disk that is full is left to `allocate`: there may be a
     /// free page in the file, or none may be needed.
@@ -164,7 +164,7 @@ impl SpaceMap {
         }
     }
 
-    /// Needs a data file that holds the page `last`.
+    /// Returns a need if the data file does not hold the page `last`.
     #[inline]
     fn need_length(&self, last: u32) -> Step<()> {
         if last < self.pool.page_count() {

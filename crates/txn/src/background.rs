@@ -1,4 +1,4 @@
-//! The two threads of an engine: one takes checkpoints, one does upkeep.
+//! Two of an engine's background threads: one takes checkpoints, one does upkeep.
 //!
 //! Twenty times a second the checkpointer checks how much log was written since the last
 //! checkpoint, so that no commit has to; the log wakes it when log space runs short. The threads

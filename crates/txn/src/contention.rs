@@ -12,8 +12,8 @@
 //!   earlier, after every [`PASSED_MAX`] waits.
 //! - CONTENTION-4. Bounded: at most as many published waits as transactions that have waited and
 //!   run; in each shard [`PAIRS_MAX`] pairs of table and type (those that come later are counted
-//!   under neither) and [`HOT_KEYS`] keys; [`DEADLOCKS`] deadlocks. Some 300 KiB at most, beside
-//!   the published waits of about 200 bytes.
+//!   under neither) and [`HOT_KEYS`] keys; [`DEADLOCKS`] deadlocks. Less than 1 MiB, besides the
+//!   deadlocks and about 200 bytes for each published wait.
 //! - CONTENTION-5. A transaction that is granted a lock on a whole table or on the database
 //!   publishes it: the lock table counts the holders of such locks and does not know them.
 //!

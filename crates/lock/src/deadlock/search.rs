@@ -62,7 +62,8 @@
 //! the same time. It therefore walks the path again (GRAPH-2). The withdrawal itself yields to a
 //! grant (LOCK-WAIT-4). A victim that was marked by another owner searches for itself before it
 //! dies. If an owner of the cycle withdraws after the moment at which every edge existed, the
-//! victim dies all the same: it could not know better.
+//! victim is rolled back all the same: it cannot see a withdrawal that comes after it has checked
+//! that edge for the last time.
 //!
 //! # Why marking victims is enough (SEARCH-1)
 //! A request can close several cycles. If the requester dies, all of them break; each other victim

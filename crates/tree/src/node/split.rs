@@ -53,9 +53,10 @@ const END_PART: usize = 16;
 /// a node of its own.
 const SMALL_PART: usize = 8;
 
-/// Records in a row that came in rising or falling order, right before the one that needs room,
-/// which tell a sequence from chance: three random insertions, all after that of the neighbour on
-/// the other side, are in that order once in 24 times. One less will do where little is at stake.
+/// The number of adjacent records, beside the insertion, that must have been inserted in rising (or
+/// falling) order for the split to assume a sequence. By chance that happens once in 24 times: of
+/// four random insertions, that of the neighbour on the other side came first, and then these three
+/// in order. One record less is enough if the other side is small ([`SMALL_PART`]).
 const RUN_MIN: usize = 3;
 
 /// The rule by which a split divides a node's records.

@@ -8,8 +8,8 @@
 //!   dropped when its transaction ends, and deallocations that failed are left to recovery.
 //!
 //! Free lists are partitioned by thread; a list's latch is held for one push or pop. An empty
-//! list steals from the others before another state is made, so programs that begin and end
-//! transactions on different threads do not pile states up.
+//! list steals from the others before another state is made, so states do not accumulate in
+//! programs that begin and end transactions on different threads.
 
 use std::sync::Arc;
 
