@@ -33,6 +33,7 @@
 
 mod aligned_buf;
 mod disk;
+mod file;
 mod memory;
 pub mod name;
 mod os;
@@ -40,7 +41,8 @@ mod packed;
 mod read_queue;
 
 pub use aligned_buf::{AlignedBuf, IO_ALIGNMENT};
-pub use disk::{Disk, File, OpenMode};
+pub use disk::{Disk, OpenMode};
+pub use file::File;
 pub use memory::MemoryDisk;
 pub use name::LOCK_FILE;
 pub use os::OsDisk;

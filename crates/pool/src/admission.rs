@@ -30,6 +30,17 @@ use std::{
 
 use clearway_sync::{Mutex, block_on, invariant, wake};
 
+/// Pins of an operation (PINS-1): more than the pages that one step uses, which are three nodes, a
+/// space-map page and a new page.
+pub(crate) const PINS_MAX: usize = 6;
+/// See PINS-2.
+pub(crate) const SHARE_OF_CACHE: usize = 4;
+
+/// The number of operations that may keep pins in a cache of `capacity` pages (PINS-2).
+pub(crate) fn operations_max(capacity: usize) -> usize {
+    (capacity / SHARE_OF_CACHE / PINS_MAX).max(1)
+}
+
 /// The operations that keep pins, and those that wait until they may.
 pub(crate) struct PinnedOperations {
     state: Mutex<AdmissionQueue>,

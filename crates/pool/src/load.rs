@@ -47,9 +47,9 @@ use std::{
 
 use clearway_base::{Error, PAGE_SIZE, PageId, Result};
 use clearway_disk::{ReadPriority, ReadRequest};
-use clearway_sync::{Condvar, Mutex, wake};
+use clearway_sync::wake;
 
-use crate::{Pool, data_file, frame::Frame, page_waits::PageWaitEnd};
+use crate::{Pool, data_file, frame::Frame, loading_pages::LoadingPages, page_waits::PageWaitEnd};
 
 /// Pages of a request, 16 × 8 KiB = 128 KiB: what a device reads in about the time of one page.
 const RUN_PAGES_MAX: usize = 16;
@@ -61,47 +61,6 @@ const PAGES_IN_FLIGHT_MAX: usize = 64 * RUN_PAGES_MAX;
 const SLOTS_TOGETHER: usize = 64;
 /// Requests that are submitted together, with one system call where the kernel reads.
 const REQUESTS_TOGETHER: usize = 16;
-
-/// The number of pages that are loading, for one call of [`Pool::load`] or for all of
-/// [`Pool::load_ahead`].
-#[derive(Default)]
-pub(crate) struct LoadingPages {
-    count: Mutex<usize>,
-    fewer: Condvar,
-}
-
-impl LoadingPages {
-    /// Adds `count` pages unless there would be more than `most`.
-    fn try_add(&self, count: usize, most: usize) -> bool {
-        let mut loading = self.count.lock();
-        let fits = *loading + count <= most;
-        if fits {
-            *loading += count;
-        }
-        fits
-    }
-
-    fn remove(&self, count: usize) {
-        *self.count.lock() -= count;
-        self.fewer.notify_all();
-    }
-
-    /// Waits until at most `most` pages are loading, but no longer than until the given time.
-    /// Returns false if more are loading then.
-    fn wait_for(&self, most: usize, until: Option<Instant>) -> bool {
-        let mut count = self.count.lock();
-        while *count > most {
-            match until {
-                Some(until) if self.fewer.wait_until(&mut count, until).timed_out() => {
-                    return *count <= most;
-                }
-                Some(_) => {}
-                None => self.fewer.wait(&mut count),
-            }
-        }
-        true
-    }
-}
 
 /// One call of [`Pool::load`] or [`Pool::load_ahead`].
 struct BulkLoad<'a> {

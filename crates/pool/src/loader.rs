@@ -26,7 +26,6 @@
 
 use std::{
     collections::VecDeque,
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Weak},
 };
 
@@ -34,10 +33,7 @@ use clearway_base::PageId;
 use clearway_sync::{
     Condvar, Mutex, MutexGuard,
     thread::{self, JoinHandle},
-    wake,
 };
-
-use crate::{Pool, clean::panicked};
 
 /// Groups of pages to be read ahead that are in the queue: more would be outdated when their turn
 /// comes. Then the operation begins the reads itself.
@@ -66,8 +62,14 @@ struct LoaderQueue {
     thread: Option<JoinHandle<()>>,
 }
 
+/// The pool, which does what the loader is to do.
+pub(crate) trait Loads: Send + Sync + 'static {
+    /// Does a piece of work, in the loader's thread.
+    fn load_for(self: &Arc<Self>, work: LoaderWork);
+}
+
 /// The next step of the loader.
-enum LoaderWork {
+pub(crate) enum LoaderWork {
     /// Makes room for a page that tasks wait for.
     Serve(PageId),
     /// Begins reads ahead.
@@ -81,7 +83,7 @@ impl Loader {
     }
 
     /// Hands a page over. Returns false if there is no thread.
-    pub(crate) fn request(&self, pool: &Arc<Pool>, page: PageId) -> bool {
+    pub(crate) fn request(&self, pool: &Arc<impl Loads>, page: PageId) -> bool {
         // After a stop, the close of the pool ends the wait.
         self.enqueue(pool, |queue| {
             queue.pages.push_back(page);
@@ -91,7 +93,7 @@ impl Loader {
 
     /// Hands over pages to be read ahead. Returns false if there is no thread, or if the queue is
     /// full.
-    pub(crate) fn request_ahead(&self, pool: &Arc<Pool>, pages: &[PageId]) -> bool {
+    pub(crate) fn request_ahead(&self, pool: &Arc<impl Loads>, pages: &[PageId]) -> bool {
         self.enqueue(pool, |queue| {
             let has_room = queue.windows.len() < WINDOWS_MAX;
             if has_room {
@@ -102,7 +104,7 @@ impl Loader {
     }
 
     /// Returns the result of `add`, or true after a stop, or false if there is no thread.
-    fn enqueue(&self, pool: &Arc<Pool>, add: impl FnOnce(&mut LoaderQueue) -> bool) -> bool {
+    fn enqueue(&self, pool: &Arc<impl Loads>, add: impl FnOnce(&mut LoaderQueue) -> bool) -> bool {
         if !self.is_allowed {
             return false;
         }
@@ -119,7 +121,7 @@ impl Loader {
     }
 
     /// Starts the thread unless it runs. Returns false if the system refuses.
-    fn start(&self, pool: &Arc<Pool>, queue: &mut MutexGuard<'_, LoaderQueue>) -> bool {
+    fn start(&self, pool: &Arc<impl Loads>, queue: &mut MutexGuard<'_, LoaderQueue>) -> bool {
         if queue.thread.is_none() {
             let (shared, pool) = (self.shared.clone(), Arc::downgrade(pool));
             let builder = thread::Builder::new().name("clearway-loader".into());
@@ -145,18 +147,10 @@ impl Loader {
 
 impl LoaderShared {
     /// The thread's main loop. It ends when it is stopped or the pool is dropped.
-    fn run(&self, pool: &Weak<Pool>) {
+    fn run(&self, pool: &Weak<impl Loads>) {
         while let Some(work) = self.next() {
             let Some(pool) = pool.upgrade() else { return };
-            match work {
-                LoaderWork::Serve(page) => pool.serve_for_tasks(page),
-                LoaderWork::ReadAhead(pages) => {
-                    let begun = catch_unwind(AssertUnwindSafe(|| pool.begin_ahead(&pages)));
-                    if begun.is_err() {
-                        let _ = pool.fail(panicked("reading pages ahead"));
-                    }
-                }
-            }
+            pool.load_for(work);
         }
     }
 
@@ -174,21 +168,6 @@ impl LoaderShared {
                 return Some(LoaderWork::ReadAhead(pages));
             }
             self.changed.wait(&mut queue);
-        }
-    }
-}
-
-impl Pool {
-    /// Serves the waits for a page, if a task still waits for it (LOADER-1).
-    fn serve_for_tasks(self: &Arc<Pool>, page: PageId) {
-        if !self.page_waits.is_awaited(page) {
-            return;
-        }
-        let served = catch_unwind(AssertUnwindSafe(|| self.serve_waits_in_need(page)));
-        if served.is_err() {
-            let error = panicked("making room for a page");
-            let _ = self.fail(error.clone());
-            self.fail_waits(page, &error).into_iter().for_each(wake);
         }
     }
 }

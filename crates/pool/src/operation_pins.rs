@@ -33,23 +33,14 @@ use clearway_sync::{ThreadWaker, thread};
 
 use crate::{
     Pool,
-    admission::Admission,
+    admission::{Admission, PINS_MAX},
     page_waits::{PageWait, PageWaitEnd},
 };
 
-/// More than the pages that one step uses: three nodes, a space-map page and a new page.
-const PINS_MAX: usize = 6;
 /// Pages that an operation may need: `TAKEN_BASE`, and `VISITS_MAX` times those of the file. One
 /// step of a cursor may pass all leaves, and descends to each of them over at most 256 levels.
 const TAKEN_BASE: u64 = 1000;
 const VISITS_MAX: u64 = 256;
-/// See PINS-2.
-const SHARE_OF_CACHE: usize = 4;
-
-/// The number of operations that may keep pins in a cache of `capacity` pages (PINS-2).
-pub(crate) fn operations_max(capacity: usize) -> usize {
-    (capacity / SHARE_OF_CACHE / PINS_MAX).max(1)
-}
 
 /// The pins of one operation. Cleared before the operation waits for a lock or for log space.
 pub struct OperationPins {

@@ -1,21 +1,14 @@
-//! The pool: from a page id to a latched page, which is read in if it is absent.
+//! The pool as a whole: its parts, how it opens and closes, and what it reports.
 //!
 //! | question                              | answered in        |
 //! | ------------------------------------- | ------------------ |
 //! | where is a page, where is its frame?  | `space`, `region`  |
-//! | which threads may access it now?      | `latch`, guards    |
+//! | how is a page latched?                | `latching`, guards |
+//! | which threads may access it now?      | `latch`            |
 //! | is it in memory, and if not?          | `miss`, `load`     |
 //! | how does a task wait for it?          | `task_reads`       |
 //! | which page is evicted for another?    | `evict`, `slots`   |
 //! | how do changes reach the disk?        | `clean`            |
-//!
-//! Latch order. The pool itself waits for a page's latch only in `optimistic`, `shared` (which
-//! `pin` uses), `exclusive`, the `…_if_resident` forms of these (but not
-//! `try_exclusive_if_resident`), `format` and `OptimisticPage::latch_exclusive`, on behalf of the
-//! caller; the caller defines the order among pages. Cleaners and the clock never wait for a page's
-//! latch; they skip latched pages. A thread may therefore miss while it holds latches of other
-//! pages: what it waits for in that case (a batch area, the log, the disk) never waits for a page's
-//! latch.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -30,20 +23,14 @@ use clearway_sync::{
 };
 
 use crate::{
-    Pin, PoolOptions, PoolStats, Wal,
-    admission::PinnedOperations,
+    PoolOptions, PoolStats, Wal,
+    admission::{PinnedOperations, operations_max},
     clean::{CleanerHandle, PageCleaner},
     data_file::DataFile,
-    exclusive::ExclusivePage,
-    frame::Frame,
-    header,
-    latch::{LatchOutcome, Residency, Seen},
-    load::LoadingPages,
+    latch::Residency,
     loader::Loader,
-    operation_pins::operations_max,
-    optimistic::OptimisticPage,
+    loading_pages::LoadingPages,
     page_waits::PageWaits,
-    shared::SharedPage,
     slots::Slots,
     space::PageSpace,
 };
@@ -124,113 +111,6 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Reads a page without a latch: the result records the page's version, and what is read
-    /// through it is unreliable until [`OptimisticPage::validate`] confirms that it was of that
-    /// version. Waits while the page is latched exclusively; reads it in if it is absent.
-    ///
-    /// # Errors
-    /// [`Error::CorruptPage`]; errors of the disk; [`Error::BadOption`] if all pages of the cache
-    /// stay latched or pinned; the error that prevents dirty pages from being written, if room can
-    /// be made in no other way ([`Pool::health`]).
-    #[inline]
-    pub fn optimistic(&self, page: PageId) -> Result<OptimisticPage<'_>> {
-        let (frame, bytes) = self.space.page(page)?;
-        let seen = match frame.latch.see() {
-            Some(seen) => seen,
-            None => self.optimistic_slow(page, frame)?,
-        };
-        frame.touch();
-        Ok(OptimisticPage::new(self, page, frame, bytes, seen))
-    }
-
-    /// Latches a page for reading, shared with other readers.
-    ///
-    /// # Errors
-    /// As for [`Pool::optimistic`].
-    #[inline]
-    pub fn shared(&self, page: PageId) -> Result<SharedPage<'_>> {
-        let (frame, bytes) = self.space.page(page)?;
-        bytes.prefetch();
-        if !frame.latch.shared_at_once() {
-            self.shared_slow(page, frame)?;
-        }
-        frame.touch();
-        Ok(SharedPage::new(page, frame, bytes))
-    }
-
-    /// Latches a page for writing.
-    ///
-    /// # Errors
-    /// As for [`Pool::optimistic`].
-    #[inline]
-    pub fn exclusive(&self, page: PageId) -> Result<ExclusivePage<'_>> {
-        let (frame, bytes) = self.space.page(page)?;
-        bytes.prefetch();
-        if !frame.latch.exclusive_at_once() {
-            self.exclusive_slow(page, frame)?;
-        }
-        frame.touch();
-        Ok(ExclusivePage::new(self, page, frame, bytes))
-    }
-
-    /// Latches a page for writing if no thread has it latched. An absent page is read in.
-    ///
-    /// # Errors
-    /// As for [`Pool::optimistic`].
-    #[inline]
-    pub fn try_exclusive(&self, page: PageId) -> Result<Option<ExclusivePage<'_>>> {
-        let (frame, bytes) = self.space.page(page)?;
-        if !frame.latch.try_exclusive()
-            && (frame.latch.is_resident() || !self.bring_in(page, frame)?)
-        {
-            return Ok(None);
-        }
-        frame.touch();
-        Ok(Some(ExclusivePage::new(self, page, frame, bytes)))
-    }
-
-    /// Latches a page for writing and fills it with zeros, without reading it from disk: for newly
-    /// allocated pages, and for redo of full images (the page LSN starts at 0 again, so every image
-    /// applies). If no change is finished before the latch is released, the page becomes what it
-    /// was: if it was resident, its former contents are put back; if it was absent, it is evicted
-    /// again.
-    ///
-    /// # Errors
-    /// As for [`Pool::optimistic`], except [`Error::CorruptPage`].
-    pub fn format(&self, page: PageId) -> Result<ExclusivePage<'_>> {
-        let (frame, bytes) = self.space.page(page)?;
-        let mut was_resident = true;
-        while was_resident
-            && frame.latch.exclusive(&self.counters.latch_waits) == LatchOutcome::Absent
-        {
-            was_resident = !self.bring_in_empty(page, frame)?;
-        }
-        frame.touch();
-        Ok(ExclusivePage::new(self, page, frame, bytes).emptied(was_resident))
-    }
-
-    /// Like [`format`](Pool::format), if no thread has the page latched.
-    ///
-    /// # Errors
-    /// As for [`Pool::format`].
-    pub fn try_format(&self, page: PageId) -> Result<Option<ExclusivePage<'_>>> {
-        let (frame, bytes) = self.space.page(page)?;
-        let was_resident = frame.latch.try_exclusive();
-        if !was_resident && (frame.latch.is_resident() || !self.bring_in_empty(page, frame)?) {
-            return Ok(None);
-        }
-        frame.touch();
-        Ok(Some(ExclusivePage::new(self, page, frame, bytes).emptied(was_resident)))
-    }
-
-    /// Keeps a page in memory without a latch, until the pin is dropped.
-    ///
-    /// # Errors
-    /// As for [`Pool::optimistic`].
-    pub fn pin(&self, page: PageId) -> Result<Pin<'_>> {
-        Ok(self.shared(page)?.pin())
-    }
-
     /// Returns true if a page is in memory now. It may be evicted at any time unless it is latched
     /// or pinned.
     pub fn try_resident(&self, page: PageId) -> bool {
@@ -288,18 +168,6 @@ impl Pool {
     /// by the WAL rule the log was durable up to there. A log that ends earlier is damaged.
     pub fn page_lsn_max(&self) -> Lsn {
         self.cleaning.page_lsn_max()
-    }
-
-    /// Checks that no resident page has a page LSN beyond `end`, the end of the log that redo has
-    /// found. Pages that are read in once the log runs are checked then.
-    ///
-    /// # Errors
-    /// [`Error::CorruptPage`] with the first page that has.
-    pub fn check_page_lsns(&self, end: Lsn) -> Result<()> {
-        for page in self.slots.all() {
-            header::check_page_lsn(page, &self.shared(page)?, end)?;
-        }
-        Ok(())
     }
 
     /// Checks that the pool can still write. After the first failed write or sync of data it never
@@ -382,48 +250,6 @@ impl Pool {
     pub fn is_loading(&self, page: PageId) -> bool {
         let frame = self.space.get(page).map(|(frame, _)| frame);
         frame.is_some_and(|frame| frame.latch.residency() == Residency::Loading)
-    }
-
-    #[cold]
-    fn optimistic_slow(&self, page: PageId, frame: &Frame) -> Result<Seen> {
-        loop {
-            if let Some(seen) = frame.latch.wait_to_see(&self.counters.latch_waits) {
-                return Ok(seen);
-            }
-            if self.bring_in(page, frame)? {
-                frame.latch.release_exclusive();
-            }
-        }
-    }
-
-    #[cold]
-    fn shared_slow(&self, page: PageId, frame: &Frame) -> Result<()> {
-        while frame.latch.shared(&self.counters.latch_waits) == LatchOutcome::Absent {
-            if self.bring_in(page, frame)? {
-                frame.latch.downgrade();
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn exclusive_slow(&self, page: PageId, frame: &Frame) -> Result<()> {
-        while frame.latch.exclusive(&self.counters.latch_waits) == LatchOutcome::Absent {
-            if self.bring_in(page, frame)? {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Discards a page that `format` created in memory and that was not changed. The caller has
-    /// held it exclusively since it was absent: it is in no batch and has no pin.
-    #[cold]
-    pub(crate) fn forget_formatted(&self, page: PageId, frame: &Frame) {
-        frame.mark_clean();
-        debug_assert!(frame.is_evictable(), "no other thread has had this page");
-        self.evict_latched(page, frame, frame.slot());
     }
 }
 

@@ -40,6 +40,7 @@
 //!    up, or releases its own latches before it waits.
 //! 4. Nothing after a log record can fail: room and log space are found before.
 
+mod branches;
 mod capabilities;
 mod need;
 mod resident;

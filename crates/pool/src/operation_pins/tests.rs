@@ -7,7 +7,7 @@ use clearway_disk::MemoryDisk;
 use clearway_sync::Mutex;
 
 use super::*;
-use crate::{PoolOptions, Wal};
+use crate::{PoolOptions, Wal, admission::SHARE_OF_CACHE};
 
 struct NoLog;
 
