@@ -24,8 +24,9 @@
 //! - PIPELINE-3. No queue is shared by all clients: an inbox, and the results that wait, belong to
 //!   one agent. An idle agent takes jobs from other inboxes, so that a lock wait of one agent does
 //!   not delay the jobs in its inbox.
-//! - PIPELINE-4. An agent sleeps only when it has nothing to run and no result to deliver, and is
-//!   woken when it has (INBOX-1 and INBOX-4; the log's completion queue, COMPLETION-1).
+//! - PIPELINE-4. An agent sleeps only when it has no result to deliver, no task to poll, and either
+//!   no job to run or as many tasks as it may have. It is woken when that changes (INBOX-1 and
+//!   INBOX-4; the log's completion queue, COMPLETION-1).
 //! - PIPELINE-5. An agent delivers results in the order in which its transactions have ended.
 
 mod agent;
@@ -127,7 +128,7 @@ pub struct PipelineStats {
     /// Number of times that an agent delivered one or more results in a row.
     pub batches: u64,
     /// Voluntary context switches: the number of times that an agent parked because it had nothing
-    /// to do. Waits for locks and pages are not counted.
+    /// to do, or as many tasks as it may have. Waits for locks and pages are not counted.
     pub parks: u64,
     /// Transactions that were run by an agent other than the one they were given to.
     pub stolen: u64,

@@ -200,13 +200,17 @@ impl Agent {
         let waker = ThreadWaker::current();
         // Relaxed: the inboxes' mutexes order it (INBOX-4).
         shared.asleep.fetch_add(1, Ordering::Relaxed);
-        let check = inbox.prepare_park(&waker);
+        let is_full = self.tasks.is_full();
+        let check = inbox.prepare_park((!is_full).then_some(&waker));
+        if is_full && check == ParkCheck::Jobs {
+            shared.wake_one();
+        }
         let has_work = !self.waiting.is_empty() || !self.tasks.is_empty();
         let is_over = check == ParkCheck::Closed && !has_work;
         // A closed inbox stores no waker: then only a result or a task can wake this agent. It does
-        // not look into the other inboxes, since each agent runs the jobs that are left in its own.
-        // An agent that may begin no further task waits for one of its own.
-        let is_idle = self.tasks.is_full()
+        // not check the other inboxes, since each agent runs the jobs that are left in its own. An
+        // agent that may begin no further task waits for one of its own (INBOX-4).
+        let is_idle = is_full
             || check == ParkCheck::Closed
             || check == ParkCheck::MayPark && self.others().all(Inbox::is_empty);
         let mut context = Context::from_waker(&waker);

@@ -7,12 +7,14 @@
 //! - INBOX-2. Nothing is accepted after the close, and an agent that sees the close finds all jobs
 //!   that were accepted.
 //! - INBOX-3. Wakers are called after the mutex is free.
-//! - INBOX-4. No job waits for a busy agent while another agent sleeps. An agent stores its waker,
-//!   then checks the other inboxes, and then sleeps. A submitter adds its job and then, if the
-//!   agent of that inbox has stored no waker, searches the other inboxes for a waker. The inboxes'
-//!   mutexes order the two. (There are two exceptions. An agent that submits to its own inbox wakes
-//!   no other agent. After the close an agent checks no other inbox before it sleeps: each agent
-//!   runs the jobs that are left in its own.)
+//! - INBOX-4. No job waits for an agent that is busy, or has as many tasks as it may have, while
+//!   another one that could run it sleeps. An agent stores its waker, then checks the other
+//!   inboxes, and then sleeps. A submitter adds its job and then, if the agent of that inbox has
+//!   stored no waker, searches the other inboxes for a waker. The inboxes' mutexes order the two. An
+//!   agent that may begin no further task stores no waker; if there are jobs in its inbox, it wakes
+//!   another agent before it sleeps. (There are two exceptions. A busy agent that submits to its own
+//!   inbox wakes no other agent. After the close an agent checks no other inbox before it sleeps:
+//!   each agent runs the jobs that are left in its own.)
 
 #[cfg(all(test, loom))]
 mod models;
@@ -41,7 +43,7 @@ pub(super) enum Refused<J> {
 /// The state in which an agent found its inbox before it parks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ParkCheck {
-    /// There is no job, and the waker is stored: the agent may park.
+    /// There is no job, and the waker is stored, if there is one: the agent may park.
     MayPark,
     /// There are jobs.
     Jobs,
@@ -78,14 +80,15 @@ impl<J> Inbox<J> {
         self.state.lock().jobs.is_empty()
     }
 
-    /// Stores the agent's waker if there is no job (INBOX-1).
-    pub(super) fn prepare_park(&self, waker: &Waker) -> ParkCheck {
+    /// Stores the waker of an agent if there is no job (INBOX-1). An agent that could not run a job
+    /// has none to store (INBOX-4).
+    pub(super) fn prepare_park(&self, waker: Option<&Waker>) -> ParkCheck {
         let mut state = self.state.lock();
         match () {
             () if !state.jobs.is_empty() => ParkCheck::Jobs,
             () if state.is_closed => ParkCheck::Closed,
             () => {
-                state.waker = Some(waker.clone());
+                state.waker = waker.cloned();
                 ParkCheck::MayPark
             }
         }
@@ -126,23 +129,23 @@ mod tests {
         (0..5).for_each(|n| assert!(matches!(inbox.push(n, 5), Ok(false))));
         assert!(matches!(inbox.push(5, 5), Err(Refused::Full(5))));
         assert!((0..3).all(|n| inbox.pop() == Some(n)));
-        assert_eq!(inbox.prepare_park(Waker::noop()), ParkCheck::Jobs);
+        assert_eq!(inbox.prepare_park(Some(Waker::noop())), ParkCheck::Jobs);
         inbox.close();
         assert!(matches!(inbox.push(6, 5), Err(Refused::Closed(6))));
         assert_eq!(
-            inbox.prepare_park(Waker::noop()),
+            inbox.prepare_park(Some(Waker::noop())),
             ParkCheck::Jobs,
             "what was accepted is still there"
         );
         assert!(!inbox.is_empty());
         assert_eq!([inbox.pop(), inbox.pop(), inbox.pop()], [Some(3), Some(4), None]);
-        assert_eq!(inbox.prepare_park(Waker::noop()), ParkCheck::Closed);
+        assert_eq!(inbox.prepare_park(Some(Waker::noop())), ParkCheck::Closed);
     }
 
     #[test]
     fn a_sleeper_is_woken_once() {
         let inbox = Inbox::new();
-        assert_eq!(inbox.prepare_park(Waker::noop()), ParkCheck::MayPark);
+        assert_eq!(inbox.prepare_park(Some(Waker::noop())), ParkCheck::MayPark);
         assert!(matches!(inbox.push(1, 5), Ok(true)));
         assert!(matches!(inbox.push(2, 5), Ok(false)));
         assert!(!inbox.wake());

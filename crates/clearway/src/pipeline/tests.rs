@@ -8,7 +8,7 @@ use std::{
         mpsc,
     },
     task::Poll,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use clearway_testkit::disk::{CrashImage, DelayedDisk, Fault, SimDisk, SimOptions};
@@ -54,6 +54,51 @@ fn every_client_gets_its_own_result() {
     seen.sort_unstable();
     assert!(seen.into_iter().eq(1..=2_000));
     assert_eq!(pipeline.stats().results, 2_000);
+}
+
+/// An agent that has as many tasks as it may have leaves the jobs of its inbox to another one: those
+/// of other threads, and those of its own tasks (INBOX-4).
+#[test]
+fn agent_with_all_its_tasks_keeps_no_job_from_another_one() {
+    let (db, table) = open();
+    let pipeline = Arc::new(PipelineOptions::new().agents(2).tasks(1).start(&db).unwrap());
+    let mut holder = db.begin();
+    holder.put(&table, "held", "1").unwrap();
+    let waits = {
+        let table = table.clone();
+        let wait = async move |mut tx: LentTransaction| tx.put(&table, "held", "2").await;
+        pipeline.submit_async("waits", wait).unwrap()
+    };
+    let until = Instant::now() + Duration::from_secs(20);
+    let wait_for = |what: &dyn Fn() -> bool| {
+        while !what() {
+            assert!(Instant::now() < until, "a job waits while an agent sleeps");
+            thread::yield_now();
+        }
+    };
+    wait_for(&|| !db.waits().is_empty());
+    for round in 0..20 {
+        let table = table.clone();
+        let job = pipeline.submit("add", move |tx| add_one(tx, &table, b"n")).unwrap();
+        wait_for(&|| job.is_ready());
+        assert_eq!(job.wait().unwrap(), round + 1);
+        // Both agents sleep now, or soon.
+        thread::sleep(Duration::from_millis(2));
+    }
+    // A task gives a job to its own agent, which has no task left: the other agent runs it.
+    holder.rollback().unwrap();
+    assert!(waits.wait().is_ok());
+    thread::sleep(Duration::from_millis(10));
+    let submits = {
+        let (table, shared) = (table.clone(), Arc::clone(&pipeline));
+        let submit = async move |_: LentTransaction| {
+            let table = table.clone();
+            shared.submit("add", move |tx| add_one(tx, &table, b"n"))?.await
+        };
+        pipeline.submit_async("submits", submit).unwrap()
+    };
+    wait_for(&|| submits.is_ready());
+    assert_eq!(submits.wait().unwrap(), 21);
 }
 
 #[test]
