@@ -195,7 +195,7 @@ pub struct DeadlockMember {
     pub txn: TxnName,
     /// The mode in which it holds the lock that the previous member waits for; the victim holds the
     /// lock that the last member waits for. `NN` if that could no longer be determined, because a
-    /// member had meanwhile given up its wait at its time limit.
+    /// member had meanwhile given up its wait: at its time limit, or because its task was dropped.
     pub holds: &'static str,
     /// The lock that it waits for. The next member holds it; the victim holds the one that the last
     /// member waits for.

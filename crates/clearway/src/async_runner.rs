@@ -10,7 +10,7 @@
 //!   panics. After a panic the future is not polled again, but dropped, and the transaction is
 //!   rolled back.
 //! - ASYNC-RUNNER-2. If the future of a run is dropped, the transaction is dropped: it is rolled
-//!   back by a thread of the engine, or its commit was requested already.
+//!   back, without blocking the thread, unless its commit was requested already.
 
 use std::{
     future::{Future, poll_fn},

@@ -478,9 +478,9 @@ impl Database {
 
     /// Writes a checkpoint now. Recovery after a crash then starts approximately here, and earlier
     /// log is recycled unless an open transaction or a backup needs it. Checkpoints are also
-    /// written automatically. One that is written because of the amount of log writes only pages
-    /// that were dirty at the checkpoint before; one that is written because the log is short of
-    /// space, and this call, write all dirty pages.
+    /// taken automatically. A checkpoint that starts because enough log was written cleans only the
+    /// pages that were dirty already at the previous checkpoint. A checkpoint that starts because
+    /// the log is short of space, and this call, clean all dirty pages.
     ///
     /// # Errors
     /// [`Error::DiskFull`] if a file could not grow, [`Error::NoFileDescriptor`] if one could not

@@ -149,10 +149,10 @@ impl Options {
         self
     }
 
-    /// Sets the memory for pages in bytes. Default 1 GiB. The process uses up to a tenth more, and
-    /// besides about 64 MiB for the log buffer, the lock table and other fixed structures, 4 MiB
-    /// for each GiB of the database that it has accessed, and what large transactions need for
-    /// their locks and their undo.
+    /// Sets the memory for pages in bytes. Default 1 GiB. The process uses up to a tenth more. In
+    /// addition it uses about 64 MiB for the log buffer, the lock table and other fixed structures,
+    /// 4 MiB for each GiB of the database that it has accessed, and what large transactions need
+    /// for their locks and their undo.
     pub fn cache_size(mut self, bytes: u64) -> Options {
         self.engine.pool.cache_bytes = bytes;
         self
@@ -203,8 +203,9 @@ impl Options {
     }
 
     /// Sets the threshold of lock escalation: a transaction that has taken more than this many
-    /// locks on the keys of one table tries to lock the table as a whole, shared if it has only
-    /// read from it, and never for update, exclusively otherwise. If that succeeds, it takes no
+    /// locks on the keys of one table tries to lock the table as a whole. The lock is shared if
+    /// the transaction has only read from the table, without a read for update, and exclusive
+    /// otherwise. If that succeeds, it takes no
     /// more locks on the keys that it reads and, if the lock is exclusive, none on those that it
     /// writes. (If a writer cannot have the exclusive lock, it may get one that covers its reads
     /// only; it then goes on locking the keys that it writes.) It never waits for the table's lock:

@@ -55,12 +55,12 @@ pub const READ_DEPTH: usize = 64;
 /// The implementation that a read queue is opened with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ReadQueueChoice {
-    /// A ring of the kernel if a read through it succeeds, otherwise threads.
+    /// The kernel, through io_uring, if a read through that succeeds; otherwise threads.
     #[default]
     Auto,
     /// Threads that read.
     Threads,
-    /// A ring of the kernel, or an error.
+    /// The kernel, through io_uring, or an error.
     Uring,
 }
 
@@ -72,7 +72,7 @@ pub enum ReadQueueKind {
     AtOnce,
     /// Threads that read.
     Threads,
-    /// A ring of the kernel.
+    /// The kernel, through io_uring.
     Uring,
 }
 

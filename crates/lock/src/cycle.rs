@@ -4,8 +4,8 @@
 //! Invariants:
 //! - CYCLE-1. A cycle is recorded after it is certain and before its victim withdraws: its members
 //!   wait, so the facts read of them one after the other were all true at one moment (unless a
-//!   member gives up at a time limit; see GRAPH-2). A victim chosen by a rule, such as its age, has
-//!   a cycle to report only if the checker found one.
+//!   member withdraws its request meanwhile; see GRAPH-2). A victim chosen by a rule, such as its
+//!   age, has a cycle to report only if the checker found one.
 //! - CYCLE-2. Owners are identified by their number, which the user of the table maps to a
 //!   transaction. Keys are identified by their hash.
 //! - CYCLE-3. No function here is called before an owner has waited or was refused.

@@ -273,8 +273,8 @@ impl Log {
             // it closes the insertion (LOG-1).
             self.health.check()?;
             self.ring_waits.add(1);
-            // The one wait inside a step of a tree operation that is for neither a latch nor a
-            // mutex, maybe under the latches of pages: the flush that makes the room waits for no
+            // This is the only wait in a step of a tree operation that is not for a latch or a
+            // mutex. The caller may hold page latches: the flush that makes the room waits for no
             // page latch, lock or log space.
             let _exception = step::Except::begin();
             let room_at = self.ring.durable_for_room(self.end(), draft.span_bytes());

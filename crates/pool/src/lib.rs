@@ -22,9 +22,9 @@
 //! 1. **Latches.** An optimistic read that validates saw one version of the page. A page keeps its
 //!    version number when it is evicted; a number is used again only after 2⁴⁸ others.
 //! 2. **WAL.** No byte of a page is written anywhere before the log is durable up to the page LSN.
-//! 3. **Torn pages** are repaired when the pool is opened, and everything in place is durable then;
-//!    a damaged or misplaced page is reported as an error to the caller, never returned as
-//!    contents.
+//! 3. **Torn pages** are repaired when the pool is opened. After that, all contents of the data
+//!    file are durable. A damaged or misplaced page is reported as an error to the caller, never
+//!    returned as contents.
 //! 4. **Bound.** At most `cache_bytes / 8 KiB` pages are resident. A reserve of a 64th of that
 //!    number (at least 8 pages) is used only if no page can be evicted: because all are latched,
 //!    pinned or being written, or, in [`Pool::try_format_at_once`], because no clean one was found.

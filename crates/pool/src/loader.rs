@@ -5,10 +5,10 @@
 //! (`page_waits`). The loader takes a slot as a thread that misses does (`evict`), and submits the
 //! read to the read queue; it does not wait for the read.
 //!
-//! An operation that has pages read ahead hands them over, too. To begin the reads takes a scan
-//! about as much processor time as its work on the pages: the eviction of others, and the system's
-//! work for new memory and for the device. The loader does that while the operation goes on. It
-//! serves pages that tasks wait for first.
+//! An operation that has pages read ahead hands them over, too. A scan needs about as much
+//! processor time to begin these reads as for its own work on the pages: the eviction of others,
+//! and the system's work for new memory and for the device. The loader does that while the
+//! operation goes on. It serves pages that tasks wait for first.
 //!
 //! The thread is started by the first of either, and ends with the pool's close or drop. It keeps
 //! no strong reference while it sleeps. A pool without background threads

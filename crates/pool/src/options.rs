@@ -26,8 +26,8 @@ pub struct PoolOptions {
     /// them itself, and so does a task
     /// ([`OperationPins::poll_take`](crate::OperationPins::poll_take)).
     pub background_cleaner: bool,
-    /// The queue through which tasks and [`Pool::load`](crate::Pool::load) read. Default: a ring of
-    /// the kernel if it gives one, otherwise threads; 64 requests in flight.
+    /// The queue through which tasks and [`Pool::load`](crate::Pool::load) read. Default: the
+    /// kernel, through io_uring, where it allows that, otherwise threads; 64 requests in flight.
     pub reads: ReadQueueOptions,
 }
 

@@ -18,8 +18,9 @@
 //!   exclusive latch, that is, its read-in; or the loader, which has the page in its queue. A task
 //!   that finds no room leaves the wait to the loader; a task or loader that finds, after the
 //!   registration, that the page is being read in leaves it to the read-in. The two fences of the
-//!   picture are SeqCst: the loads behind the one that is second in their order see the stores
-//!   before the first. So the task sees that the read-in is over, or the read-in sees the waker.
+//!   picture are SeqCst, so they have one order: the loads after the later fence see the stores
+//!   before the earlier one. So the task sees that the read-in is over, or the read-in sees the
+//!   waker.
 //! - PAGE-WAITS-2. A wait ends once. If the page has arrived, it is pinned once for each wait that
 //!   ends, under the page's latch (FRAME-4), so it is still there when the task is polled. The pin
 //!   belongs to the wait until the task takes it over, or gives it back with the wait.

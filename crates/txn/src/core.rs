@@ -71,7 +71,8 @@ impl Core {
         if self.process.is_current() { Ok(()) } else { Err(Error::Forked) }
     }
 
-    /// Begins work that needs the directory until its end, whether the engine is closed or not.
+    /// Begins work that keeps the directory locked until it ends, even if the engine closes
+    /// meanwhile.
     ///
     /// # Errors
     /// [`Error::Forked`], and those of [`Directory::visit`].

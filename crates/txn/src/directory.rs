@@ -63,7 +63,8 @@ impl Directory {
         self.state.lock().lock = Some(lock);
     }
 
-    /// Begins work that needs the directory until its end, whether the engine is closed or not.
+    /// Begins work that keeps the directory locked until it ends, even if the engine closes
+    /// meanwhile.
     ///
     /// # Errors
     /// Those of [`check_open`](EngineHealth::check_open).

@@ -14,8 +14,8 @@
 //!   short. It fails at once if a checkpoint was fruitless because of that transaction or backup
 //!   100 ms ago or earlier.
 //!
-//! It also waits 100 ms at most if the log ends in its oldest segment, so that reservations of
-//! running transactions take the rest, and if the engine has no checkpointer.
+//! It also waits 100 ms at most in two other cases: the log still ends in its oldest segment (then
+//! reservations of running transactions have taken the rest), or the engine has no checkpointer.
 //!
 //! Invariants:
 //! - TXN-LOG-SPACE-1. Nothing here waits for a checkpoint: reservations read atomics and take

@@ -12,7 +12,8 @@
 //!
 //! A task may be dropped at any time:
 //! - The future of an *operation*: it has had no effect (TASK-2), and the transaction goes on.
-//! - A *transaction* before its commit was requested: it is rolled back by a thread of the engine.
+//! - A *transaction* before its commit was requested: it is rolled back, by the drop itself if
+//!   there is nothing to undo, otherwise by a thread of the engine.
 //! - The future of a commit, once it was polled: the transaction is committed.
 //!
 //! Invariants:
@@ -300,7 +301,7 @@ async fn roll_back(state: Box<TransactionState>) -> Result<Lsn> {
 
 impl crate::Engine {
     /// As [`begin_as`](crate::Engine::begin_as), for a task: to be used with the methods whose
-    /// names end in `_as_task`. If it is dropped, a thread of the engine rolls it back.
+    /// names end in `_as_task`. If it is dropped, it is rolled back, without blocking the task.
     pub fn begin_task(self: &Arc<Self>, kind: crate::Kind) -> Transaction {
         let core = &self.core;
         let started = match core.process.is_current() {

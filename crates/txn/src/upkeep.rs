@@ -15,11 +15,11 @@
 //! An opening marks all tables for a walk if the database was not closed in order, if upkeep was
 //! not idle when it was closed, or if an older program has used it since.
 //!
-//! A leaf is visited a second after its first report, by when deletions all over a table have left
-//! several ghosts in it; sooner if it is reported again, as it is when more than half, and when
-//! all, of its records are ghosts. (Measured on 2026-11-22, two loaded cores: deletes in random
-//! order, one in a transaction, took 2.3 times as long with visits 100 ms after the first report as
-//! without any visits; with visits after a second, as long as without.)
+//! A leaf is visited a second after its first report. By then, deletions all over a table have left
+//! several ghosts in it. It is visited sooner if it is reported again: that happens when more than
+//! half of its records are ghosts, and once more when all are. (Measured on 2026-11-22, two loaded
+//! cores: deletes in random order, one in a transaction, took 2.3 times as long with visits 100 ms
+//! after the first report as without any visits; with visits after a second, as long as without.)
 //!
 //! A point read reports nothing: it costs the same with ghosts around its key as without.
 //!

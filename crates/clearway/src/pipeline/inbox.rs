@@ -10,11 +10,11 @@
 //! - INBOX-4. No job waits for an agent that is busy, or has as many tasks as it may have, while
 //!   another one that could run it sleeps. An agent stores its waker, then checks the other
 //!   inboxes, and then sleeps. A submitter adds its job and then, if the agent of that inbox has
-//!   stored no waker, searches the other inboxes for a waker. The inboxes' mutexes order the two. An
-//!   agent that may begin no further task stores no waker; if there are jobs in its inbox, it wakes
-//!   another agent before it sleeps. (There are two exceptions. A busy agent that submits to its own
-//!   inbox wakes no other agent. After the close an agent checks no other inbox before it sleeps:
-//!   each agent runs the jobs that are left in its own.)
+//!   stored no waker, searches the other inboxes for a waker. The inboxes' mutexes order the two.
+//!   An agent that may begin no further task stores no waker; if there are jobs in its inbox, it
+//!   wakes another agent before it sleeps. (There are two exceptions. A busy agent that submits to
+//!   its own inbox wakes no other agent. After the close an agent checks no other inbox before it
+//!   sleeps: each agent runs the jobs that are left in its own.)
 
 #[cfg(all(test, loom))]
 mod models;

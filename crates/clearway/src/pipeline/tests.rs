@@ -56,8 +56,8 @@ fn every_client_gets_its_own_result() {
     assert_eq!(pipeline.stats().results, 2_000);
 }
 
-/// An agent that has as many tasks as it may have leaves the jobs of its inbox to another one: those
-/// of other threads, and those of its own tasks (INBOX-4).
+/// An agent that has as many tasks as it may have leaves the jobs of its inbox to another one:
+/// those of other threads, and those of its own tasks (INBOX-4).
 #[test]
 fn agent_with_all_its_tasks_keeps_no_job_from_another_one() {
     let (db, table) = open();

@@ -7,8 +7,8 @@
 //! - SEARCH-3. **One victim.** Each cycle has one victim: a finder confirms, and withdraws or marks
 //!   another victim, under the `confirmation` mutex. Other finders of the same cycle search again
 //!   and find it broken, or its victim marked.
-//! - SEARCH-4. **Bounded.** A search visits each waiting owner once, and no more owners than it
-//!   holds locks, if no owner waits for the searcher (GRAPH-1).
+//! - SEARCH-4. **Bounded.** A search visits each waiting owner at most once. If no owner waits for
+//!   the searcher, it visits no more owners than the searcher holds locks (GRAPH-1).
 //!
 //! # Why no cycle is missed (SEARCH-1)
 //! An owner queues its request, publishes its wait by a `SeqCst` store within the same latch hold,
@@ -70,7 +70,7 @@
 //! that it marks breaks only its own cycle. So it continues to search, skipping marked owners
 //! (GRAPH-4), until no cycle is left. A marked owner is woken (DEADLOCK-4) and searches under the
 //! `confirmation` mutex. No owner in a cycle moves, so it finds one and dies; if it finds none, the
-//! cycle was broken by a time limit, or is left to another marked owner, and it clears its mark
+//! cycle was broken by a withdrawal, or is left to another marked owner, and it clears its mark
 //! under the same mutex. Of several marked owners of one cycle, the last one to search finds the
 //! cycle if it still exists: none of the others is marked any more.
 //!

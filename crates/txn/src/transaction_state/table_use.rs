@@ -38,7 +38,7 @@ impl UsedTables {
     pub(super) fn add(&mut self, tree: TreeId) -> usize {
         let at = self.list.len();
         self.list.push(TableUse::new(tree));
-        // The table that was added last has the guess; others of the same bits are searched for.
+        // Of tables with the same low bits, the guess names the last one; others are searched for.
         self.guesses[tree.0 as usize % GUESSES] = u8::try_from(at).unwrap_or(u8::MAX);
         at
     }

@@ -12,9 +12,10 @@
 //! Invariants:
 //! - TASK-1. A poll waits for page latches and mutexes only. In debug builds, everything else that
 //!   blocks panics during a poll.
-//! - TASK-2. An operation whose future is dropped has had no effect: a step that changes something
-//!   is the last one of its operation, and its result is returned in the same poll. Its wait for a
-//!   lock is withdrawn by the drop; a lock that was granted earlier stays.
+//! - TASK-2. An operation whose future is dropped has changed no record: the step that logs the
+//!   operation's own record is its last one, and its result is returned in the same poll. (Splits,
+//!   adoptions and overflow chains of earlier steps may stay.) Its wait for a lock is withdrawn by
+//!   the drop; a lock that was granted earlier stays.
 //! - TASK-3. What an operation leaves to its transaction (its leaf hint, the count of its locks, an
 //!   overflow chain to which no record leads) is there when the operation ends in any way.
 

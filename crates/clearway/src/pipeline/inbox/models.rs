@@ -6,7 +6,8 @@
 //!   (INBOX-1).
 //! - `a_job_for_a_busy_agent_is_taken_by_one_that_sleeps`: the other inbox is checked before the
 //!   waker is stored (INBOX-4).
-//! - `a_job_for_an_agent_with_all_its_tasks_is_taken_by_one_that_sleeps`: that agent stores a waker.
+//! - `a_job_for_an_agent_with_all_its_tasks_is_taken_by_one_that_sleeps`: that agent stores its
+//!   waker.
 
 use std::sync::Arc;
 
