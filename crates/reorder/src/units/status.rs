@@ -197,7 +197,7 @@ pub(super) fn checked_by_number(
     Paths::through(flow, pieces, at).show_success(pieces, query, at).then_some(query)
 }
 
-/// Returns the pieces whose query a piece checks by a number, though other queries stand between
+/// Returns the pieces whose query a piece checks by a number, though other pieces stand between
 /// them.
 pub(super) fn checked_late_by_number(
     flow: &Flow<'_, '_>,
@@ -214,12 +214,13 @@ pub(super) fn checked_late_by_number(
     checked_late(flow, pieces, at).into_iter().filter(shows).collect()
 }
 
-/// Returns the pieces with a query that a piece may check by a number, though other queries stand
+/// Returns the pieces with a query that a piece may check by a number, though others may stand
 /// between them: the number comes from them.
 fn checked_late(flow: &Flow<'_, '_>, pieces: &[Piece<'_>], at: usize) -> BTreeSet<usize> {
     let piece = &pieces[at];
-    // What a call says about the last query, it does not say about an earlier one.
-    let asks = |node: &NodeIndex| flow.effects[*node].status;
+    // What a call says about the last query, it does not say about an earlier one. A call on the
+    // way to an exit, such as that of the rollback, decides nothing.
+    let asks = |node: &NodeIndex| flow.effects[*node].status && !piece.leaving.contains(node);
     if !piece.queries.is_empty() || !piece.barriers.is_empty() || piece.nodes.iter().any(asks) {
         return BTreeSet::new();
     }
@@ -233,7 +234,7 @@ fn checked_late(flow: &Flow<'_, '_>, pieces: &[Piece<'_>], at: usize) -> BTreeSe
     });
     let from = reads.filter_map(|definition| {
         let node = flow.definitions.all[definition].node;
-        (first..last).find(|&one| pieces[one].nodes.contains(&node))
+        (first..=last).find(|&one| pieces[one].nodes.contains(&node))
     });
     from.filter(|&one| !pieces[one].queries.is_empty()).collect()
 }
