@@ -59,8 +59,9 @@ const PAGES_IN_FLIGHT_MAX: usize = 64 * RUN_PAGES_MAX;
 /// Slots that are taken together, ahead of the pages that will occupy them; but not more than a
 /// 64th of the cache, or those of one run.
 const SLOTS_TOGETHER: usize = 64;
-/// Requests that are submitted together, with one system call where the kernel reads.
-const REQUESTS_TOGETHER: usize = 16;
+/// Pages whose requests are submitted together, with one system call where the kernel reads: those
+/// of one whole run, so that the device reads it while slots are taken for the next one.
+const PAGES_TOGETHER: usize = RUN_PAGES_MAX;
 
 /// One call of [`Pool::load`] or [`Pool::load_ahead`].
 struct BulkLoad<'a> {
@@ -76,6 +77,8 @@ struct BulkLoad<'a> {
     pages_max: usize,
     /// Not submitted yet; their pages are latched.
     requests: Vec<ReadRequest>,
+    /// The number of these pages.
+    unsubmitted: usize,
     /// The number of pages that are to be latched.
     left: usize,
     /// Slots that no page occupies.
@@ -206,6 +209,7 @@ impl BulkLoad<'_> {
             loading,
             pages_max,
             requests,
+            unsubmitted: 0,
             left: 0,
             slots,
         }
@@ -259,7 +263,7 @@ impl BulkLoad<'_> {
         });
         self.request(latched);
         self.loading.remove(run.len() - requested);
-        if self.requests.len() >= REQUESTS_TOGETHER {
+        if self.unsubmitted >= PAGES_TOGETHER {
             self.submit();
         }
         has_room
@@ -289,6 +293,7 @@ impl BulkLoad<'_> {
     /// Makes one request for adjacent pages that this thread has latched.
     fn request(&mut self, pages: Vec<PageId>) {
         let (Some(first), count) = (pages.first().copied(), pages.len()) else { return };
+        self.unsubmitted += count;
         let loading = self.loading.clone();
         // After the request has dropped the pool, so that this thread and not that of the queue
         // drops it last, if it waits.
@@ -298,6 +303,7 @@ impl BulkLoad<'_> {
 
     fn submit(&mut self) {
         if !self.requests.is_empty() {
+            self.unsubmitted = 0;
             self.pool.reads.submit(mem::take(&mut self.requests));
         }
     }
