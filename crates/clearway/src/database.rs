@@ -553,9 +553,9 @@ impl Database {
     }
 
     /// Closes the database cleanly: the next opening has nothing to recover, except that it undoes
-    /// the transactions that were still open. Once this was called, every handle returns
-    /// [`Error::Closed`]. Transactions that were given to [`spawn`](Database::spawn) before the
-    /// call are run first.
+    /// the transactions that were still open. Transactions that were given to
+    /// [`spawn`](Database::spawn) before the call are run first. From then on no transaction begins
+    /// or commits, and operations fail with [`Error::Closed`].
     ///
     /// End all transactions first: those that are still open do not take effect, and the next
     /// opening undoes them. The directory stays locked until the last of them is dropped and all

@@ -52,15 +52,17 @@
 //!   takes effect completely or not at all.
 //! - **Fail stop.** After a write or sync of the log has failed, no result is acknowledged that was
 //!   not durable before. A pending one fails with [`Error::OutcomeUnknown`], or with
-//!   [`Error::Poisoned`] if its transaction wrote nothing or was rolled back. Later calls fail with
-//!   [`Error::Poisoned`]. Opening the database again recovers it. A failed sync is never retried.
-//!   If the engine finds its own memory in an impossible state ([`Error::BrokenInvariant`]), every
-//!   database of the process stops in the same way until the process ends.
-//! - **Checked.** Pages, log records and the superblock carry checksums that include their
-//!   location; damage causes an error ([`Error::Corrupt`], [`Error::CorruptPage`]) and not a wrong
-//!   result, with two exceptions that go unnoticed: a stale copy of a whole page, left by a device
-//!   that loses writes, and damage to the very end of a log that was not closed (README,
-//!   "Guarantees").
+//!   [`Error::Poisoned`] if its transaction wrote nothing or was rolled back. Later commits and
+//!   writes fail with [`Error::Poisoned`], and so do the first operations of new transactions; a
+//!   transaction that was open may go on reading. Opening the database again recovers it. A failed
+//!   sync is never retried. If the engine finds its own memory in an impossible state
+//!   ([`Error::BrokenInvariant`]), every database of the process stops in the same way until the
+//!   process ends.
+//! - **Checked.** Pages, log records and the superblock carry checksums, those of pages and log
+//!   records with their location; damage causes an error ([`Error::Corrupt`],
+//!   [`Error::CorruptPage`]) and not a wrong result, with two exceptions that go unnoticed: a stale
+//!   copy of a whole page, left by a device that loses writes, and damage to the very end of a log
+//!   that was not closed (README, "Guarantees").
 //!
 //! # Locks
 //! Locks are taken on keys and on the gaps between them, separately. A lock on key *A* can cover
@@ -131,16 +133,17 @@
 //! ([`begin`](Database::begin)) the engine does not know which thread will end it, so a wait for a
 //! lock of such a transaction is never recognized as a self-wait: it ends with that transaction, or
 //! at the limit. When a lock on a whole table is denied, the engine recognizes as its holders only
-//! transactions that have locked the whole table, not those that merely use it. So if a closure
-//! uses a table and then has another transaction lock the whole of it, that call does not fail with
-//! `SelfWait` either: it waits until the limit, or for ever if none is set.
+//! transactions that have locked the whole table, or that wait for a lock themselves. So if a
+//! closure uses a table and then has another transaction lock the whole of it, that call does not
+//! fail with `SelfWait` either: it waits until the limit, or for ever if none is set.
 //!
 //! # Not waiting
 //! A single call can have a different wait limit:
 //! [`get_for_update_with`](Transaction::get_for_update_with) and [`waiting`](Transaction::waiting)
 //! take a [`LockWait`]. [`Scan::skip_locked`] passes over entries that other transactions have
-//! locked: workers that take jobs from one table never wait for each other, and no job is returned
-//! twice. `examples/job_queue.rs` shows it.
+//! locked: workers that take jobs from one table with [`Transaction::scan_for_update`] do not wait
+//! for each other's jobs, and no two of them have the same job at a time. `examples/job_queue.rs`
+//! shows it.
 //!
 //! # Finding hot rows
 //! [`Database::lock_waits`], also a part of [`Database::stats`], reports the number and length of

@@ -7,10 +7,10 @@
 //!                                             └── failed: absent again ◄────┘
 //! ```
 //!
-//! A thread that wants a page which is being loaded waits for its latch, as it waits for a page
-//! that another thread reads in (`miss`); the release of the latch wakes it. A task waits for the
-//! completion (`page_waits`). Pages with adjacent ids are adjacent in the file and in memory, so a
-//! run of them is one request.
+//! An operation that needs a page which is being loaded, whether a thread or a task runs it, waits
+//! for the completion (`page_waits`). Other callers wait for the latch, as for a page that another
+//! thread reads in (`miss`); the release of the latch wakes them. Pages with adjacent ids are
+//! adjacent in the file and in memory, so a run of them is one request.
 //!
 //! A page that cannot be read, or is damaged, stays absent. Tasks that wait for it get the error;
 //! to others no error is reported here: the next thread that wants the page reads it again, and

@@ -132,9 +132,9 @@ impl OperationPins {
         Error::ReadTimeout { page, waited_us: limit.as_micros() as u64 }
     }
 
-    /// As [`OperationPins::take`], for a task: does not block its thread, page latches apart, which
-    /// no holder keeps across I/O. (If the pool has no background threads, it may write pages to
-    /// make room; and a disk without waits is read at once.)
+    /// As [`OperationPins::take`], for a task: waits for page latches only, and for none of a page
+    /// that is being read in. (If the pool has no background threads, it may write pages to make
+    /// room; and a disk without waits is read at once.)
     ///
     /// `Pending`: the waker of `cx` is called when it is worth polling again. Poll again with the
     /// same page; a poll with another one gives up the first.

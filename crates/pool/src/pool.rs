@@ -62,7 +62,7 @@ pub struct Pool {
     pub(crate) cleaning: PageCleaner,
     pub(crate) counters: Counters,
     pub(crate) pinned_operations: PinnedOperations,
-    /// Tasks that wait for pages.
+    /// Operations, of threads and of tasks, that wait for pages.
     pub(crate) page_waits: PageWaits,
     pub(crate) loader: Loader,
     /// The pages of all calls of `load_ahead`.

@@ -6,7 +6,7 @@
 //! - CONTENTION-2. *What is awaited* is published before the wait begins, with its mode and time,
 //!   and stays until the transaction has ended or waits again: the detector that finds a cycle can
 //!   name what its members wait for. The end of a wait is not published: the lock table knows which
-//!   owners wait at a moment, and a published wait of another owner is over.
+//!   owners wait at a moment, and the published wait of an owner that does not wait is over.
 //! - CONTENTION-3. *What was waited for* is counted when the transaction has ended and its locks
 //!   are released, so that counting does not prolong the waits for a hot row; or, if that is
 //!   earlier, after every [`PASSED_MAX`] waits.

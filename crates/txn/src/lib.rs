@@ -53,11 +53,11 @@
 //! acknowledged transaction is lost, and an unacknowledged one takes effect completely or not at
 //! all.
 //!
-//! Latch order: an engine's outcome (`engine`) → `ddl` → the mutex of checkpoints → one of the
-//! leaves: the maps of tables, a free list, the log reserve, the upkeep queue, the mutexes of the
-//! directory and of the failed deallocations. No other latch is taken under a leaf. Under a page
-//! latch no latch of this crate is taken, only latches of the log and of the lock table. (The whole
-//! order is in `docs/latch-order.md`.)
+//! Latch order: an engine's outcome (`engine`) → `ddl` → the mutex of checkpoints → one of these,
+//! under which no other latch is taken: the maps of tables, a free list, the log reserve, the
+//! upkeep queue, the mutexes of the directory and of the failed deallocations. Under a page latch
+//! no latch of this crate is taken, only latches of the log and of the lock table. (The whole order
+//! is in `docs/latch-order.md`.)
 
 mod kinds;
 mod options;

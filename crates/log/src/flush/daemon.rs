@@ -1,4 +1,4 @@
-//! The daemons: threads that flush groups for requests without a waiter.
+//! The daemons: threads of the log that flush the groups which no committing thread flushes.
 
 use std::time::Instant;
 

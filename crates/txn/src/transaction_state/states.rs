@@ -1,9 +1,9 @@
 //! The states of transactions between one transaction and the next; the beginning of transactions.
 //!
 //! Invariants:
-//! - STATES-1. Once `close` has returned no transaction starts, and the transaction table counts
-//!   every one that has started as active: it is entered there under the latch of a free list, and
-//!   `closed` is read under the same latch.
+//! - STATES-1. Once `close` has returned, no transaction starts, and every one that has started and
+//!   not ended counts as active in the transaction table: it is entered there under the latch of a
+//!   free list, and `closed` is read under the same latch.
 //! - STATES-2. A closed engine keeps no state, since each holds a reference to the core: a state is
 //!   dropped when its transaction ends, and deallocations that failed are left to recovery.
 //!
