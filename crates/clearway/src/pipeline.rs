@@ -142,8 +142,8 @@ struct PipelineShared {
     database: Arc<Inner>,
     inboxes: Box<[CachePadded<Jobs>]>,
     counters: Box<[CachePadded<AgentCounters>]>,
-    /// The number of agents that sleep or are about to; if it is 0, a submitter does not search for
-    /// one.
+    /// The number of agents that store a waker, or are about to; if it is 0, a submitter does not
+    /// search for one.
     asleep: CachePadded<AtomicUsize>,
     /// The number of transactions that fit in one inbox.
     room: usize,
@@ -343,7 +343,10 @@ impl Pipeline {
     pub(crate) fn end(&self) {
         self.shared.inboxes.iter().for_each(|inbox| inbox.close());
         let here = thread::current().id();
-        for agent in std::mem::take(&mut *self.agents.lock()) {
+        let agents = std::mem::take(&mut *self.agents.lock());
+        // Those that have stored no waker, too: they may have jobs to run now (INBOX-4).
+        agents.iter().for_each(|agent| agent.thread().unpark());
+        for agent in agents {
             // A callback may drop the last handle: its agent then ends on its own after the
             // callback.
             if agent.thread().id() != here {

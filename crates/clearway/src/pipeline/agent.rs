@@ -174,14 +174,19 @@ impl Agent {
 
     /// Returns the next transaction to run: from the agent's own inbox, or from another's
     /// (PIPELINE-3). Takes only one at a time, since no other agent could take what this one holds,
-    /// and none while it has as many tasks as it may have.
+    /// and none while it has as many tasks as it may have, unless the pipeline is closed: then one
+    /// of its tasks may wait for a job that no other agent would run.
     fn next(&mut self) -> Option<Accepted> {
-        if self.tasks.is_full() {
+        let inbox = &self.shared.inboxes[self.number];
+        if self.tasks.is_full() && !inbox.is_closed() {
             return None;
         }
-        self.shared.inboxes[self.number].pop().or_else(|| {
-            let stolen = self.others().find_map(super::Jobs::pop)?;
+        inbox.pop().or_else(|| {
+            let (stolen, has_more) = self.others().find_map(super::Jobs::steal)?;
             self.counters().stolen.add_as_only_writer(1);
+            if has_more {
+                self.shared.wake_one(); // INBOX-4
+            }
             Some(stolen)
         })
     }
@@ -198,9 +203,11 @@ impl Agent {
         let shared = &*self.shared;
         let inbox = &shared.inboxes[self.number];
         let waker = ThreadWaker::current();
-        // Relaxed: the inboxes' mutexes order it (INBOX-4).
-        shared.asleep.fetch_add(1, Ordering::Relaxed);
-        let is_full = self.tasks.is_full();
+        let is_full = self.tasks.is_full() && !inbox.is_closed();
+        if !is_full {
+            // Relaxed: the inboxes' mutexes order it (INBOX-4).
+            shared.asleep.fetch_add(1, Ordering::Relaxed);
+        }
         let check = inbox.prepare_park((!is_full).then_some(&waker));
         if is_full && check == ParkCheck::Jobs {
             shared.wake_one();
@@ -222,8 +229,10 @@ impl Agent {
             self.counters().parks.add_as_only_writer(1);
             thread::park();
         }
-        inbox.clear_waker();
-        shared.asleep.fetch_sub(1, Ordering::Relaxed);
+        if !is_full {
+            inbox.clear_waker();
+            shared.asleep.fetch_sub(1, Ordering::Relaxed);
+        }
         is_over
     }
 }

@@ -12,9 +12,10 @@
 //!   inboxes, and then sleeps. A submitter adds its job and then, if the agent of that inbox has
 //!   stored no waker, searches the other inboxes for a waker. The inboxes' mutexes order the two.
 //!   An agent that may begin no further task stores no waker; if there are jobs in its inbox, it
-//!   wakes another agent before it sleeps. (There are two exceptions. A busy agent that submits to
-//!   its own inbox wakes no other agent. After the close an agent checks no other inbox before it
-//!   sleeps: each agent runs the jobs that are left in its own.)
+//!   wakes another agent before it sleeps, and an agent that takes a job out of another one's inbox
+//!   wakes a third one if jobs are left there. (There are two exceptions. A busy agent that submits
+//!   to its own inbox wakes no other agent. After the close an agent checks no other inbox before
+//!   it sleeps: each agent runs the jobs that are left in its own, however many tasks it has.)
 
 #[cfg(all(test, loom))]
 mod models;
@@ -73,6 +74,18 @@ impl<J> Inbox<J> {
     /// Takes the oldest job out.
     pub(super) fn pop(&self) -> Option<J> {
         self.state.lock().jobs.pop_front()
+    }
+
+    /// Takes the oldest job out, for another agent. Also returns true if jobs are left.
+    pub(super) fn steal(&self) -> Option<(J, bool)> {
+        let mut state = self.state.lock();
+        let job = state.jobs.pop_front()?;
+        Some((job, !state.jobs.is_empty()))
+    }
+
+    /// Returns true if nothing is accepted any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.state.lock().is_closed
     }
 
     /// Returns true if the inbox is empty.

@@ -56,6 +56,64 @@ fn every_client_gets_its_own_result() {
     assert_eq!(pipeline.stats().results, 2_000);
 }
 
+/// A task gives two jobs to its agent, which has no task left. The first one waits for a lock on
+/// another agent; a third agent is woken for the second one (INBOX-4).
+#[test]
+fn each_job_of_an_agent_with_all_its_tasks_wakes_an_agent() {
+    for _ in 0..20 {
+        let (db, table) = open();
+        let options = PipelineOptions::new().agents(3).tasks(1);
+        let pipeline = Arc::new(options.start(&db).unwrap());
+        let mut holder = db.begin();
+        holder.put(&table, "held", "1").unwrap();
+        thread::sleep(Duration::from_millis(2)); // All agents sleep now, or soon.
+        let (send, second) = mpsc::channel();
+        let (inner, shared) = (table.clone(), Arc::clone(&pipeline));
+        let submits = async move |_: LentTransaction| {
+            let waits = inner.clone();
+            let put = move |tx: &mut Transaction| tx.put(&waits, "held", "2").map(drop);
+            let first = shared.submit("waits", put)?;
+            let runs = inner.clone();
+            let add = move |tx: &mut Transaction| add_one(tx, &runs, b"n");
+            let send = send.clone();
+            shared.submit_then("runs", add, move |result| drop(send.send(result)))?;
+            first.await
+        };
+        let both = pipeline.submit_async("submits", submits).unwrap();
+        let second = second.recv_timeout(Duration::from_secs(20)).expect("an agent was woken");
+        assert_eq!(second.unwrap(), 1);
+        holder.rollback().unwrap();
+        both.wait().unwrap();
+    }
+}
+
+/// After the close an agent with all its tasks runs the job for which its task waits.
+#[test]
+fn task_that_waits_for_its_own_job_does_not_keep_the_pipeline_open() {
+    for _ in 0..20 {
+        let (db, table) = open();
+        let pipeline = Arc::new(PipelineOptions::new().agents(1).tasks(1).start(&db).unwrap());
+        let (inner, shared) = (table.clone(), Arc::clone(&pipeline));
+        let (send, begun) = mpsc::channel();
+        let submits = async move |_: LentTransaction| {
+            let runs = inner.clone();
+            let job = shared.submit("runs", move |tx| add_one(tx, &runs, b"n"))?;
+            let _ = send.send(());
+            job.await
+        };
+        let waits = pipeline.submit_async("submits", submits).unwrap();
+        begun.recv().unwrap();
+        let ended = thread::spawn(move || pipeline.end());
+        let until = Instant::now() + Duration::from_secs(20);
+        while !waits.is_ready() {
+            assert!(Instant::now() < until, "the job is never run");
+            thread::yield_now();
+        }
+        ended.join().unwrap();
+        assert_eq!(waits.wait().unwrap(), 1);
+    }
+}
+
 /// An agent that has as many tasks as it may have leaves the jobs of its inbox to another one:
 /// those of other threads, and those of its own tasks (INBOX-4).
 #[test]
