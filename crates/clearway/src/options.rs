@@ -203,14 +203,14 @@ impl Options {
     }
 
     /// Sets the threshold of lock escalation: a transaction that has taken more than this many
-    /// locks on the keys of one table tries to lock the table as a whole. The lock is shared if
-    /// the transaction has only read from the table, without a read for update, and exclusive
-    /// otherwise. If that succeeds, it takes no
-    /// more locks on the keys that it reads and, if the lock is exclusive, none on those that it
-    /// writes. (If a writer cannot have the exclusive lock, it may get one that covers its reads
-    /// only; it then goes on locking the keys that it writes.) It never waits for the table's lock:
-    /// while other transactions hold conflicting locks, it continues with key locks and tries again
-    /// after the same number of further locks. Default `None`: no escalation.
+    /// locks on the keys of one table tries to lock the table as a whole. The lock is shared if the
+    /// transaction has only read from the table, without a read for update, and exclusive
+    /// otherwise. If that succeeds, it takes no more locks on the keys that it reads and, if the
+    /// lock is exclusive, none on those that it writes. (If a writer cannot have the exclusive
+    /// lock, it may get one that covers its reads only; it then goes on locking the keys that it
+    /// writes.) It never waits for the table's lock: while other transactions hold conflicting
+    /// locks, it continues with key locks and tries again after the same number of further locks.
+    /// Default `None`: no escalation.
     ///
     /// Escalation bounds the memory of large transactions, but can make other transactions wait. A
     /// transaction that is known to be large should call

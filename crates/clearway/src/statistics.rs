@@ -9,6 +9,8 @@
 //!   too. No word of a shard is written by every transaction of the database.
 //! - STATISTICS-3. Each [`Transaction`](crate::Transaction), and so each attempt of a closure, is
 //!   counted once: when [`Uncounted::count`] is called, or as a rollback when it ends without that.
+//!   (A commit whose future is dropped while a thread of the engine does it thus counts as a
+//!   rollback here.)
 //!
 //! A shard also holds the handle of the log that each [`Pending`](crate::Pending) needs. If each
 //! `Pending` held the log itself, every commit of every thread would write the cache line of the

@@ -528,8 +528,12 @@ impl Transaction {
     }
 
     /// As [`fail`](Transaction::fail), for a task.
-    pub(crate) async fn fail_as_task<T>(self, count: Count, error: Error) -> Result<Pending<T>> {
-        let open = self.inner.check_open();
+    pub(crate) async fn fail_as_task<T>(
+        mut self,
+        count: Count,
+        error: Error,
+    ) -> Result<Pending<T>> {
+        let open = step::never_blocking(self.inner.check_open_as_task()).await;
         let (seen, shard) = self.undo_as_task(count).await?;
         open?;
         failed_with(error, seen, shard)

@@ -351,6 +351,7 @@ fn rollbacks_and_commit_take_place_though_all_are_dropped() {
             }
             let _ = polled(1, tx.rollback_to(&second)).await;
             let _ = polled(1, tx.rollback_to(&first)).await;
+            let flushed = db.stats().engine.log.flushed_bytes;
             // Not after a rollback to an earlier one.
             let third = polled(1, tx.rollback_to(&second)).await;
             assert!(!matches!(third, Some(Ok(()))), "{third:?}");
@@ -363,9 +364,32 @@ fn rollbacks_and_commit_take_place_though_all_are_dropped() {
             assert_eq!(first, Some(vec![round]), "round {round}");
             assert_eq!(scan.next_ref().await.unwrap(), None, "round {round}");
             reader.rollback().await.unwrap();
+            // No other commit, and no one who waits for this one, requests a flush.
+            let until = std::time::Instant::now() + Duration::from_secs(20);
+            while db.stats().engine.log.flushed_bytes == flushed {
+                assert!(std::time::Instant::now() < until, "round {round}: it is never durable");
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
         }
     });
     db.verify().unwrap();
+}
+
+/// A savepoint past which a rollback went is reported at the first poll.
+#[test]
+fn unknown_savepoint_is_reported_at_once() {
+    let db = Options::in_memory().cache_size(16 << 20).open("").unwrap();
+    let table = db.table("t").unwrap();
+    threads(1).block_on(async {
+        let mut tx = db.begin_async("tx");
+        let first = tx.savepoint().await.unwrap();
+        tx.put(&table, "k", "1").await.unwrap();
+        let second = tx.savepoint().await.unwrap();
+        tx.rollback_to(&first).await.unwrap();
+        let stale = polled(1, tx.rollback_to(&second)).await;
+        assert!(matches!(stale, Some(Err(clearway::Error::UnknownSavepoint))), "{stale:?}");
+        tx.commit().await.unwrap();
+    });
 }
 
 /// The operation that makes a transaction a deadlock's victim is dropped while the engine rolls the

@@ -1,9 +1,15 @@
 //! A disk that fails: only durable transactions are acknowledged, no acknowledged one is lost, and
 //! every failure is reported with its type.
 
-use std::{io::ErrorKind, sync::Arc, thread};
+use std::{
+    future::{Future, poll_fn},
+    io::ErrorKind,
+    sync::Arc,
+    task::Poll,
+    thread,
+};
 
-use clearway::{Database, Error, Options};
+use clearway::{Database, Error, LentTransaction, Options};
 use clearway_disk::MemoryDisk;
 use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 
@@ -113,11 +119,28 @@ fn errors_of_closures_reveal_nothing_that_a_stopped_transaction_has_written() {
             })
         });
         until_waiting(&db, 3);
+        let task = scope.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let body = |mut tx: LentTransaction| {
+                let t = t.clone();
+                async move {
+                    let savepoint = tx.savepoint().await?;
+                    let read = tx.get(&t, b"k").await?;
+                    // Refused, or a thread of the engine has the state when the closure returns.
+                    let mut undo = Box::pin(tx.rollback_to(&savepoint));
+                    let _ = poll_fn(|context| Poll::Ready(undo.as_mut().poll(context))).await;
+                    drop(undo);
+                    tx.abort::<()>(format!("it has read {read:?}"))
+                }
+            };
+            runtime.block_on(db.transact_async("task", body))
+        });
+        until_waiting(&db, 4);
         faults.fail(Operation::Sync, "log/", 1, ErrorKind::Other, Lasting::Forever);
         let lost = db.transact("stop", |tx| tx.put(&t, b"x", b""));
         assert!(matches!(lost, Err(Error::OutcomeUnknown { .. })), "{lost:?}");
         assert!(matches!(writer.commit(), Err(Error::Poisoned { .. })));
-        for result in [victim.join().unwrap(), reader.join().unwrap()] {
+        for result in [victim, reader, task].map(|one| one.join().unwrap()) {
             assert!(matches!(result, Err(Error::Poisoned { .. })), "{result:?}");
         }
         other.join().unwrap();

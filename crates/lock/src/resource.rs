@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! - RESOURCE-1. `granted[m]` is the number of owners that were last granted mode `m` on this
-//!   resource. The private table of an owner that has not picked up its last grant yet has the mode
-//!   before.
+//!   resource and have not released it. The private table of an owner that has not picked up its
+//!   last grant yet has the mode before.
 //! - RESOURCE-2. Modes counted for different owners are pairwise compatible.
 //! - RESOURCE-3. An owner that already holds a mode (an upgrade) waits only for other owners'
 //!   counts: its own never blocks it. An owner that holds none waits for the counts, for upgrades

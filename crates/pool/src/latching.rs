@@ -29,6 +29,9 @@ impl Pool {
     /// [`Error::CorruptPage`]; errors of the disk; [`Error::BadOption`] if all pages of the cache
     /// stay latched or pinned; the error that prevents dirty pages from being written, if room can
     /// be made in no other way ([`Pool::health`]).
+    ///
+    /// [`Error::CorruptPage`]: clearway_base::Error::CorruptPage
+    /// [`Error::BadOption`]: clearway_base::Error::BadOption
     #[inline]
     pub fn optimistic(&self, page: PageId) -> Result<OptimisticPage<'_>> {
         let (frame, bytes) = self.space.page(page)?;
@@ -94,6 +97,8 @@ impl Pool {
     ///
     /// # Errors
     /// As for [`Pool::optimistic`], except [`Error::CorruptPage`].
+    ///
+    /// [`Error::CorruptPage`]: clearway_base::Error::CorruptPage
     pub fn format(&self, page: PageId) -> Result<ExclusivePage<'_>> {
         let (frame, bytes) = self.space.page(page)?;
         let mut was_resident = true;
@@ -133,6 +138,8 @@ impl Pool {
     ///
     /// # Errors
     /// [`Error::CorruptPage`] with the first page that has.
+    ///
+    /// [`Error::CorruptPage`]: clearway_base::Error::CorruptPage
     pub fn check_page_lsns(&self, end: Lsn) -> Result<()> {
         for page in self.slots.all() {
             header::check_page_lsn(page, &self.shared(page)?, end)?;

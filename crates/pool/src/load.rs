@@ -232,8 +232,7 @@ impl BulkLoad<'_> {
     }
 
     /// Makes requests for the pages of a run that are still absent. `None`: there is no room, the
-    /// time is over, or
-    /// what prevents pages from being cleaned is left to a thread that needs one.
+    /// time is over, or what prevents pages from being cleaned is left to a thread that needs one.
     fn begin(&mut self, run: &[PageId]) -> Option<()> {
         while !self.loading.try_add(run.len(), self.pages_max) {
             if !self.waits {

@@ -2,10 +2,10 @@
 //!
 //! The thread that takes the exclusive bit of an absent page reads the page in. Operations, of
 //! threads and of tasks, wait for the end of the read, with a limit (`page_waits`); other callers,
-//! such as redo, wait for the latch. The reading thread holds that
-//! latch during the read and during the eviction that makes room (`evict`), and no other resource
-//! of the pool. (Many pages at once, and those that a task wants, are brought in through the read
-//! queue, whose request holds the latch: `load`, `task_reads`.)
+//! such as redo, wait for the latch. The reading thread holds that latch during the read and during
+//! the eviction that makes room (`evict`), and no other resource of the pool. (Many pages at once,
+//! and those that a task wants, are brought in through the read queue, whose request holds the
+//! latch: `load`, `task_reads`.)
 //!
 //! A page that is to be formatted is not read: it becomes resident in the step that latches it, so
 //! no task ever waits for it.

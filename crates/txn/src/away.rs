@@ -7,6 +7,7 @@ use clearway_base::{Error, Lsn, Result};
 use clearway_lock::WaitLimit;
 
 use crate::{
+    core::Core,
     finish,
     task_work::{Offload, Reply},
     transaction_state::TransactionState,
@@ -28,8 +29,7 @@ impl Drop for Away {
 
 /// The place that a transaction's state comes back from.
 pub(crate) struct ComingBack {
-    /// The queue of the job.
-    pub(crate) jobs: Arc<Offload>,
+    pub(crate) core: Arc<Core>,
     pub(crate) reply: Reply<(Away, Result<()>)>,
     /// The wait limit that was set meanwhile.
     pub(crate) limit: Option<WaitLimit>,
@@ -44,16 +44,20 @@ pub(crate) enum StateForJob {
 }
 
 impl StateForJob {
-    /// The queue to which the job is to be handed over.
-    pub(crate) fn jobs(&self) -> Arc<Offload> {
+    pub(crate) fn core(&self) -> &Arc<Core> {
         match self {
-            StateForJob::Here(state) => state.core.task_work.blocking.clone(),
-            StateForJob::Coming(coming) => coming.jobs.clone(),
+            StateForJob::Here(state) => &state.core,
+            StateForJob::Coming(coming) => &coming.core,
         }
     }
 
-    /// Returns the state. To be called by the job. What the earlier one's work has returned does
-    /// not matter: where it does, the engine has stopped.
+    /// The queue to which the job is to be handed over.
+    pub(crate) fn jobs(&self) -> Arc<Offload> {
+        self.core().task_work.blocking.clone()
+    }
+
+    /// Returns the state. To be called by the job. What the earlier one's work has returned was for
+    /// a future that was dropped.
     ///
     /// # Errors
     /// [`Error::Panicked`] if the earlier job has panicked.
@@ -85,6 +89,14 @@ pub(crate) fn leave_to_engine(state: Box<TransactionState>) {
     let blocking = state.core.task_work.blocking.clone();
     state.entry().hand_over();
     blocking.run(move || drop(Away { state: Some(state) }));
+}
+
+/// Hands over the rollback of a transaction whose task was dropped while an earlier job had its
+/// state.
+pub(crate) fn leave_coming_to_engine(coming: ComingBack) {
+    let state = StateForJob::Coming(coming);
+    let jobs = state.jobs();
+    jobs.run(move || drop(state.take().map(finish::rollback)));
 }
 
 /// Returns true if there is nothing to undo: a rollback only releases locks.

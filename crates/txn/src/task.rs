@@ -14,7 +14,8 @@
 //! - The future of an *operation*: it has had no effect (TASK-2), and the transaction goes on.
 //! - A *transaction* before its commit was requested: it is rolled back, by the drop itself if
 //!   there is nothing to undo, otherwise by a thread of the engine.
-//! - The future of a commit, once it was polled: the transaction is committed.
+//! - The future of a commit, once it was polled: the transaction is committed, and becomes durable
+//!   soon.
 //!
 //! Invariants:
 //! - TASK-4. The state of a transaction is in one place: in its [`Transaction`], or in a job of
@@ -94,29 +95,29 @@ impl Transaction {
         work: impl FnOnce(&mut TransactionState) -> Result<()> + Send + 'static,
     ) -> Result<()> {
         let state = self.state_for_job()?;
-        let jobs = state.jobs();
-        let reply = jobs.call(move || match state.take() {
+        let core = state.core().clone();
+        let reply = state.jobs().call(move || match state.take() {
             Ok(mut state) => {
                 let result = work(&mut state);
                 (Away { state: Some(state) }, result)
             }
             Err(error) => (Away { state: None }, Err(error)),
         });
-        self.aside().away = Some(ComingBack { jobs, reply, limit: None });
+        self.aside().away = Some(ComingBack { core, reply, limit: None });
         self.come_back().await
     }
 
     /// Takes the state, or the place that it comes back from.
     fn state_for_job(&mut self) -> Result<StateForJob> {
-        match (self.state.take(), self.aside().away.take()) {
-            (Some(state), _) => Ok(StateForJob::Here(state)),
-            (None, Some(coming)) => Ok(StateForJob::Coming(coming)),
-            (None, None) => Err(self.ended()),
+        if let Some(state) = self.state.take() {
+            return Ok(StateForJob::Here(state));
         }
+        let coming = self.aside.as_mut().and_then(|aside| aside.away.take());
+        coming.map(StateForJob::Coming).ok_or_else(|| self.ended())
     }
 
     /// Waits until the state is back. Returns the result of the work that was done on it.
-    async fn come_back(&mut self) -> Result<()> {
+    pub(crate) async fn come_back(&mut self) -> Result<()> {
         if self.state.is_some() {
             return Ok(());
         }
@@ -213,6 +214,9 @@ impl Transaction {
             return Err(rolled_back.err().unwrap_or(deadlock));
         }
         let serial = self.own_savepoint(savepoint)?;
+        if let Some(state) = &self.state {
+            state.find_savepoint(serial)?;
+        }
         self.work_on_state(move |state| {
             free_unlinked(state);
             state.rollback_to(serial)
@@ -253,13 +257,15 @@ impl Transaction {
             return Err(self.ended());
         }
         let state = self.state_for_job()?;
-        if let StateForJob::Here(state) = &state {
-            state.entry().hand_over();
-        }
+        let core = state.core().clone();
+        core.transactions.hand_over(self.id());
         let mut reply = state.jobs().call(move || {
             let mut state = state.take()?;
             free_unlinked(&mut state);
-            finish::commit_as_task(state)
+            let committed = finish::commit_as_task(state)?;
+            // The task that would request it may be gone.
+            core.log.request_flush(committed.ack);
+            Ok(committed)
         });
         poll_fn(|cx| reply.poll(cx)).await?
     }

@@ -34,7 +34,7 @@ pub struct Transaction {
     /// different databases may have the same id.
     opening: u64,
     /// Boxed together, so that each transaction initializes one word for them.
-    aside: Option<Box<Aside>>,
+    pub(crate) aside: Option<Box<Aside>>,
 }
 
 /// The parts of a transaction that few transactions have.
@@ -201,6 +201,13 @@ impl Transaction {
             (None, Some(context)) => context.stopped.clone().map_or(Ok(()), Err),
             (None, None) => Ok(()),
         }
+    }
+
+    /// As [`check_open`](Self::check_open), for a task.
+    #[cold]
+    pub async fn check_open_as_task(&mut self) -> Result<()> {
+        let _ = self.come_back().await;
+        self.check_open()
     }
 
     /// Makes this transaction the next attempt of one that was a deadlock's victim. It takes over
@@ -454,11 +461,26 @@ impl Drop for Transaction {
     fn drop(&mut self) {
         if let Some(state) = self.state.take() {
             self.abandon(state);
+        } else if let Some(aside) = self.aside.take() {
+            self.abandon_aside(aside);
         }
     }
 }
 
 impl Transaction {
+    /// Rolls back what the program has dropped while a job had its state.
+    #[cold]
+    fn abandon_aside(&self, mut aside: Box<Aside>) {
+        if !self.process.is_current() {
+            std::mem::forget(aside);
+            return;
+        }
+        if let Some(coming) = aside.away.take() {
+            coming.core.transactions.hand_over(self.id);
+            away::leave_coming_to_engine(coming);
+        }
+    }
+
     /// Rolls back what the program has dropped.
     #[cold]
     fn abandon(&self, state: Box<TransactionState>) {

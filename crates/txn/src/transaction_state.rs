@@ -401,14 +401,23 @@ impl TransactionState {
     /// [`Error::UnknownSavepoint`] if a rollback went past it. If the undo fails, the engine is
     /// stopped: recovery undoes the changes at the next opening.
     pub(crate) fn rollback_to(&mut self, savepoint: u64) -> Result<()> {
-        let Ok(at) = self.savepoints.binary_search_by_key(&savepoint, |&(serial, _)| serial) else {
-            return Err(Error::UnknownSavepoint);
-        };
-        self.core.health.check_open()?;
+        let at = self.find_savepoint(savepoint)?;
         let keep = self.savepoints[at].1;
         self.savepoints.truncate(at + 1);
         let result = self.undo_to(keep);
         result.map_err(|error| self.core.health.fail(error))
+    }
+
+    /// Returns the index of a savepoint.
+    ///
+    /// # Errors
+    /// [`Error::UnknownSavepoint`] if a rollback went past it; [`Error::Closed`] or
+    /// [`Error::Poisoned`] if the engine is closed or has stopped.
+    pub(crate) fn find_savepoint(&self, savepoint: u64) -> Result<usize> {
+        let at = self.savepoints.binary_search_by_key(&savepoint, |&(serial, _)| serial);
+        let at = at.map_err(|_| Error::UnknownSavepoint)?;
+        self.core.health.check_open()?;
+        Ok(at)
     }
 
     /// Undoes the newest changes until `keep` are left.

@@ -277,6 +277,16 @@ impl TransactionTable {
         runs.then_some(number)
     }
 
+    /// Records that a thread of the engine ends transaction `id`, if that still runs.
+    pub(crate) fn hand_over(&self, id: TxnId) {
+        let number = (id.0 & ((1 << NUMBER_BITS) - 1)) as u32; // TXN-TABLE-5
+        let entry = self.entry(number);
+        // Relaxed: a hint (see `is_handed_over`).
+        if entry.id.load(Ordering::Relaxed) == id.0 {
+            entry.hand_over();
+        }
+    }
+
     /// Returns the transaction that runs with this record, and its type. The result is exact for a
     /// transaction that waits; for any other it may be out of date.
     pub(crate) fn transaction_of(&self, number: u32) -> Option<(TxnId, Kind)> {

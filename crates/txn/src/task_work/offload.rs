@@ -14,8 +14,8 @@
 //!   thread ends. So a job may take the reply of an earlier one, and must not wait for what only a
 //!   later one brings about: waits for log space, which rollbacks end, have a queue of their own.
 //! - OFFLOAD-3. The reply of a job is delivered once. If no one waits for it any more, the value is
-//!   dropped, by the thread that ran the job: a value that must not be lost takes care of itself in
-//!   its drop.
+//!   dropped, by the thread that ran the job, or, if it was sent before, with the reply: a value
+//!   that must not be lost takes care of itself in its drop.
 //! - OFFLOAD-4. Neither jobs nor wakers are called under a mutex.
 
 use std::{

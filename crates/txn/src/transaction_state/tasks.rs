@@ -10,8 +10,9 @@
 //! | a longer file | the thread that lengthens it (`task_work::offload`) |
 //!
 //! Invariants:
-//! - TASK-1. A poll waits only for page latches, for mutexes, and for room in the log's ring. In
-//!   debug builds, everything else that blocks panics during a poll, unless it is marked by
+//! - TASK-1. A poll waits only for page latches, for mutexes, and for room in the log's ring. (In
+//!   an engine without background threads, or one that has closed, it also does their work.)
+//!   In debug builds, everything else that blocks panics during a poll, unless it is marked by
 //!   [`step::Except`](clearway_sync::step::Except).
 //! - TASK-2. An operation whose future is dropped has changed no record: the step that logs the
 //!   operation's own record is its last one, and its result is returned in the same poll. (Splits,
