@@ -28,7 +28,7 @@ pub(crate) mod parameter;
 pub(crate) mod paths;
 pub mod place;
 pub(crate) mod pointers;
-mod prepared;
+pub(crate) mod prepared;
 pub mod reaching;
 pub mod summary;
 mod table;

@@ -180,6 +180,8 @@ pub struct TableAccess {
     /// True if it reads rows with `FOR UPDATE` or `FOR SHARE`, or the like. MySQL also locks what
     /// a query reads that changes another table.
     pub locks: bool,
+    /// True if it leaves out rows that others have locked (`SKIP LOCKED`).
+    pub skips_locked: bool,
     /// The columns that its condition requires to be equal to a value that does not come from a
     /// table, all at once (`AND`): the row's key, if they contain one. For an `INSERT` of one row,
     /// the columns of the row; if it may also change the row that stands in its way, only the

@@ -43,6 +43,10 @@ pub(super) struct Prepared {
     pub(super) bindings: Bindings,
 }
 
+/// The reason why a query that runs the unnamed statement is not moved.
+pub(crate) const UNNAMED: &str = "it uses the unnamed statement, which each query with a text of \
+                                  its own replaces; give the statement a name";
+
 impl Prepared {
     /// Adds the statements that a function prepares.
     pub(super) fn add(&mut self, flow: &Flow<'_, '_>) {
@@ -82,6 +86,9 @@ impl Prepared {
             .flatten()
             .filter_map(|one| self.texts.get(one))
             .collect();
+        if *handle == Handle::Name(String::new()) {
+            return Err(UNNAMED.to_owned());
+        }
         if all.is_empty() {
             return Err(format!(
                 "the file does not prepare {}; name its SQL under [statements] in a model",
@@ -171,6 +178,11 @@ pub(super) fn of<'a>(
         Some(handle) => prepared.of(&handle, program),
         None => Err("the statement comes from a place that is not followed".to_string()),
     }
+}
+
+/// Returns true if a query may prepare the unnamed statement.
+pub(crate) fn is_unnamed(flow: &Flow<'_, '_>, query: &QueryCall<'_>, node: NodeIndex) -> bool {
+    handles(flow, query, node).contains(&Handle::Name(String::new()))
 }
 
 /// Returns what the program knows a statement by that a query prepares.

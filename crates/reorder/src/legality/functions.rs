@@ -1,6 +1,8 @@
 //! Queries that call a function which the tool does not know keep their order with all queries, and
 //! with all exits; those that call a function which uses tables, with all queries; and those that
-//! call functions whose value changes from call to call, with each other.
+//! call functions whose value changes from call to call, with each other. The queries before one
+//! that calls a function such as `row_count`, whose value the last statement has left, keep their
+//! order.
 //!
 //! Functions that the server calls for constraints, indexes, domains, operators, casts, columns and
 //! views are functions of the query.
@@ -11,9 +13,10 @@
 //! or on the begin of the transaction.
 
 use super::{Context, Found, Rule};
-use crate::{api::Server, sql::functions, units::UnitQuery};
+use crate::{api::Server, solve::UnitIndex, sql::functions, units::UnitQuery};
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
+    keep_last(context, found);
     let units = &context.units.units;
     let lasting: Vec<Option<&str>> =
         units.iter().map(|unit| unit.queries().find_map(|query| lasting(context, query))).collect();
@@ -37,6 +40,26 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
                 let reason = format!("a rollback may not undo the effects of `{name}`");
                 found.before(first, later, Rule::Function, reason);
             }
+        }
+    }
+}
+
+/// Keeps the order of the queries before one that asks what the last of them has left.
+fn keep_last(context: &Context<'_, '_, '_>, found: &mut Found) {
+    let units = &context.units.units;
+    let asks = |unit: UnitIndex| {
+        let mut functions = units[unit].queries().flat_map(|query| &query.query.functions);
+        functions.find(|name| functions::asks_for_last(name, context.server))
+    };
+    let Some((last, name)) = (0..units.len()).rev().find_map(|unit| Some((unit, asks(unit)?)))
+    else {
+        return;
+    };
+    let runs = |unit: UnitIndex| units[unit].queries().next().is_some();
+    for (first, later) in context.pairs().filter(|&(_, later)| later < last) {
+        if runs(first) && runs(later) {
+            let reason = format!("`{name}` says what the last statement before it has done");
+            found.before(first, later, Rule::Function, reason);
         }
     }
 }

@@ -11,9 +11,16 @@
 //!   assigns no column that is read;
 //! - of which nothing depends that the transaction writes or decides ([`Influence`]), such as a
 //!   read of what an increment then adds to;
-//! - that locks its rows itself. Against inserts that helps only if it names a key, so that a
+//! - that locks its rows itself, and waits for those that others have locked (no `SKIP LOCKED`).
+//!   Against inserts that helps only if it names a key, so that a
 //!   unique key refuses the second row, and in MySQL at repeatable read, where it locks the gaps;
 //! - of a row that another query before it has locked, which then stays before it.
+//!
+//! A deletion, or an update by a condition that names no key, is such a read, if the transaction
+//! also inserts into the table, or assigns by another query a column that is read: behind a wait
+//! for a row it does not find the rows that the other transaction has added meanwhile. (An insert
+//! of the same key then fails.) MySQL at repeatable read finds them, but there each of the two may
+//! lock the gap into which the other one inserts, which is a deadlock.
 //!
 //! PostgreSQL's repeatable read needs no such order: the update of a row fails that another
 //! transaction has changed since the snapshot. In MySQL and MariaDB the first plain read takes the
@@ -26,7 +33,10 @@
 
 mod influence;
 
-use std::{cell::OnceCell, collections::BTreeMap};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use self::influence::Influence;
 use super::{
@@ -220,12 +230,15 @@ fn dangers(
     let only_locks = query.query.kind == QueryKind::Write && !changes_rows(&query.query);
     let mut found = Vec::new();
     for (name, access) in &query.query.tables {
-        if changes(access) && access.occurrences < 2 {
-            continue;
-        }
         let tables = schema.base_tables(name);
         let is_key = schema.is_key(name, &access.equal.keys().cloned().collect());
-        let is_locked = only_locks && access.locks;
+        if changes(access) && access.occurrences < 2 {
+            if (!is_key || access.deletes) && misses_rows(context, query, &tables, access) {
+                found.push(Danger { table: name.clone(), locks_help: false });
+            }
+            continue;
+        }
+        let is_locked = only_locks && access.locks && !access.skips_locked;
         let is_danger = |(other, write): &(&String, &Changes)| {
             let others = schema.base_tables(other);
             let by_view = !tables.contains(name) || !others.contains(*other);
@@ -239,6 +252,26 @@ fn dangers(
         }
     }
     found
+}
+
+/// Returns true if an update or a deletion may miss rows which the same
+/// transaction of another process has added to those of its condition.
+fn misses_rows(
+    context: &Context<'_, '_, '_>,
+    query: &UnitQuery,
+    tables: &BTreeSet<String>,
+    access: &TableAccess,
+) -> bool {
+    if !access.deletes && access.writes.is_empty() {
+        return false;
+    }
+    let all = context.units.units.iter().flat_map(|unit| unit.queries());
+    let others = all.filter(|other| !std::ptr::eq(*other, query));
+    let mut adding = others.flat_map(|other| &other.query.tables).filter(|(name, other)| {
+        let adds = other.inserts || access.reads.overlap(&other.writes);
+        adds && !context.schema.base_tables(name).is_disjoint(tables)
+    });
+    adding.next().is_some()
 }
 
 /// Returns the unit that has locked the row which a query reads: the first that reads it with a

@@ -42,6 +42,16 @@ pub(crate) fn is_volatile(name: &str, server: Server) -> bool {
     is_in(VOLATILE, name) || server != Server::Postgresql && is_in(TIME, name)
 }
 
+/// Returns true if the value of the function is what the last statement, or the last write, has
+/// left on the connection.
+pub(crate) fn asks_for_last(name: &str, server: Server) -> bool {
+    match server {
+        Server::Postgresql => false,
+        Server::Mysql => matches!(name, "row_count" | "found_rows"),
+        Server::Sqlite => matches!(name, "changes" | "last_insert_rowid"),
+    }
+}
+
 /// Returns true if the value of the function changes from call to call, or with the time.
 pub(crate) fn is_changing(name: &str) -> bool {
     is_in(VOLATILE, name) || is_in(TIME, name)

@@ -155,7 +155,7 @@ impl Rewriter<'_> {
         let from = self.out.tokens.len();
         self.at += length;
         let names = self.lock_names();
-        self.skip_wait();
+        let skips_locked = self.skip_wait();
         for name in &names {
             self.out.locks += 1;
             self.push_word("FOR", Keyword::FOR);
@@ -163,6 +163,10 @@ impl Rewriter<'_> {
             if !name.is_empty() {
                 self.push_word("OF", Keyword::OF);
                 self.out.tokens.extend_from_slice(name);
+            }
+            if skips_locked {
+                self.push_word("SKIP", Keyword::SKIP);
+                self.push_word("LOCKED", Keyword::LOCKED);
             }
         }
         self.move_limit(from);
@@ -189,13 +193,15 @@ impl Rewriter<'_> {
         names
     }
 
-    /// Skips what the clause says about waiting.
-    fn skip_wait(&mut self) {
+    /// Skips what the clause says about waiting. Returns true if it leaves out locked rows.
+    fn skip_wait(&mut self) -> bool {
+        let skips_locked = self.words(0, &["SKIP", "LOCKED"]);
         if self.words(0, &["NOWAIT"]) {
             self.at += 1;
-        } else if self.words(0, &["SKIP", "LOCKED"]) || self.words(0, &["WAIT"]) {
+        } else if skips_locked || self.words(0, &["WAIT"]) {
             self.at += 2;
         }
+        skips_locked
     }
 
     /// Moves a `LIMIT` that stands behind the clause before it.

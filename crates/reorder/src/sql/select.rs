@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use sqlparser::{
     ast::{
-        LockClause, ObjectName, Query as Tree, Select, SelectItem, SetExpr, Spanned, Statement,
-        TableAlias, TableFactor, TableWithJoins,
+        LockClause, NonBlock, ObjectName, Query as Tree, Select, SelectItem, SetExpr, Spanned,
+        Statement, TableAlias, TableFactor, TableWithJoins,
     },
     parser::{Parser, ParserError},
     tokenizer::{Location, Token, TokenWithSpan},
@@ -247,7 +247,10 @@ impl Analysis<'_> {
             if let Some(table) = &relation.table
                 && (every || is_named)
             {
-                self.query.tables.entry(table.clone()).or_default().locks = true;
+                let access = self.query.tables.entry(table.clone()).or_default();
+                access.locks = true;
+                access.skips_locked |=
+                    clauses.iter().any(|clause| clause.nonblock == Some(NonBlock::SkipLocked));
             }
         }
         match named.pop_first() {

@@ -44,9 +44,16 @@ fn describe_columns(name: &str, columns: &Columns) -> String {
 }
 
 fn describe_access(table: &str, access: &TableAccess) -> String {
-    let TableAccess { reads, writes, inserts, deletes, locks, equal, occurrences } = access;
+    let TableAccess { reads, writes, inserts, deletes, .. } = access;
+    let TableAccess { locks, skips_locked, equal, occurrences, .. } = access;
     let mut line = format!("    {table}:");
-    for (flag, word) in [(inserts, " inserts"), (deletes, " deletes"), (locks, " locks")] {
+    let flags = [
+        (inserts, " inserts"),
+        (deletes, " deletes"),
+        (locks, " locks"),
+        (skips_locked, " skips locked"),
+    ];
+    for (flag, word) in flags {
         line += if *flag { word } else { "" };
     }
     line += &describe_columns("reads", reads);

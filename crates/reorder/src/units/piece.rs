@@ -14,6 +14,7 @@ use crate::{
         connection,
         graph::{NodeIndex, NodeKind},
         place::{Place, Root},
+        prepared,
     },
     ir::{Statement, StatementKind},
     schema::Schema,
@@ -241,6 +242,9 @@ impl<'a> Maker<'_, 'a, '_> {
             return Err(Barrier::Ends);
         }
         match self.flow.role_of(call, node) {
+            Role::Prepare if prepared::is_unnamed(self.flow, call, node) => {
+                return Err(Barrier::Because(prepared::UNNAMED.to_owned()));
+            }
             Role::Prepare => return Ok(Vec::new()),
             Role::Begin => return Err(Barrier::Begins),
             // A rollback belongs to an exit.

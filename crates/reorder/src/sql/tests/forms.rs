@@ -68,7 +68,8 @@ fn locking_clauses_lock_the_tables_that_they_name() {
         (
             Postgresql,
             "SELECT i_id FROM item FOR NO KEY UPDATE SKIP LOCKED LIMIT 1",
-            "Write, 0 parameters, returns rows, depends on rows item: locks reads i_id",
+            "Write, 0 parameters, returns rows, depends on rows \
+             item: locks skips locked reads i_id",
         ),
         (
             Mysql,

@@ -1,0 +1,20 @@
+// As `replaces_rows`, but the update names the key: no row is missed.
+// server: postgresql
+// expect: moves
+#include "shop.h"
+
+int replace(struct db *db)
+{
+    db_begin(db);
+    if (db_run(db, "INSERT INTO item VALUES (3, 1, 'x', 3, 4)"))
+        goto fail;
+    if (db_run(db, "UPDATE item SET i_stock = 0 WHERE i_id = 2"))
+        goto fail;
+    if (db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1"))
+        goto fail;
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+}
