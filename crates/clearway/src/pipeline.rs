@@ -98,8 +98,8 @@ impl PipelineOptions {
     }
 
     /// Sets the maximum number of asynchronous closures that an agent has begun and not ended, at
-    /// least 1. Default 1,024. While an agent has as many, it runs no other transaction. A task
-    /// that waits takes a few KiB.
+    /// least 1. Default 1,024. While an agent has as many, it runs no other transaction, unless
+    /// the pipeline is closed. A task that waits takes a few KiB.
     pub fn tasks(mut self, tasks: usize) -> PipelineOptions {
         self.tasks = tasks;
         self
