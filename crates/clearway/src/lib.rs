@@ -1,10 +1,10 @@
-//! Clearway: a durable, serializable, embeddable transaction engine in which no transaction holds
-//! its locks while its log is flushed.
+//! Clearway: a durable, serializable, embeddable transaction engine in which a commit releases its
+//! locks before it is flushed.
 //!
 //! A database is a directory. It holds tables: ordered byte keys and byte values. Any number of
-//! threads read and write them in transactions. Every transaction is serializable, and in the
-//! default commit mode its result cannot be seen before it is durable ([`CommitMode::Lazy`] gives
-//! this up).
+//! threads read and write them in transactions. Every transaction is serializable (but for scans
+//! that skip locked entries), and in the default commit mode its result cannot be seen before it is
+//! durable ([`CommitMode::Lazy`] gives this up).
 //!
 //! ```
 //! use clearway::{Database, Error, Result};
@@ -42,8 +42,8 @@
 //!
 //! # Guarantees
 //! - **Serializable.** Every transaction, including read-only ones. Phantoms do not occur. There is
-//!   no weaker isolation level; only [`Scan::skip_locked`] gives this up, for the entries that it
-//!   passes over.
+//!   no weaker isolation level. Only a scan with [`Scan::skip_locked`] gives this up: it locks the
+//!   entries that it returns, but neither gaps nor the entries that it passes over.
 //! - **Durable.** In the default commit mode, [`transact`](Database::transact), [`Pending::wait`]
 //!   and `.await` return a value only when the log is on disk up to its own commit record *and* up
 //!   to the commit record of every transaction whose work it read. ([`CommitMode::Lazy`] gives this

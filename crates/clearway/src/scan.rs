@@ -152,7 +152,7 @@ impl<'tx> Scan<'tx> {
     /// - *Durable.* As always, everything that was returned is durable before this transaction is
     ///   acknowledged. So is the deletion of each entry that the scan found deleted.
     ///
-    /// Not guaranteed, by design: serializability for entries that were passed over. Gaps, and
+    /// Not guaranteed, by design: serializability for what the scan does not return. Gaps, and
     /// entries that are passed over or deleted, are **not** locked: entries may appear before the
     /// scan's position, and a second scan may find more or fewer entries than the first. An empty
     /// result does not mean that the range is empty. Entries that another transaction has read are

@@ -6,9 +6,10 @@
 //! | code | meaning |
 //! | --- | --- |
 //! | 0 | success |
-//! | 1 | the data is inconsistent or damaged |
+//! | 1 | the data is inconsistent or damaged; `reorder verify`: the programs differ |
 //! | 2 | wrong usage |
 //! | 3 | the command failed |
+//! | 4 | `reorder verify`: no difference, but some queries never ran |
 //! | 130 | it was interrupted before there was a result |
 
 mod args;

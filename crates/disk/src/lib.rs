@@ -1,4 +1,4 @@
-//! Files behind one trait: files of the operating system, and files in memory.
+//! Directories and files behind two traits: those of the operating system, and those in memory.
 //!
 //! All I/O of the engine goes through [`Disk`] (one database directory) and [`File`] (one file in
 //! it). Nothing above this crate knows which disk it runs on, and no other crate of the engine

@@ -37,9 +37,10 @@
 //!   The superblock has the label of the segment that holds the retention LSN, which may have been
 //!   written by an epoch whose log is no longer needed.
 //!
-//! A foreign log is detected before any of it is replayed. Proof: let the log's files belong to
-//! another database, or to a database that was copied from this one (or this one from it) before
-//! some opening `y` of it, which wrote records that we must not read.
+//! A foreign log is detected before any record is replayed that our own log does not contain.
+//! Proof: let the log's files belong to another database, or to a database that was copied from
+//! this one (or this one from it) before some opening `y` of it, which wrote records that we must
+//! not read.
 //! 1. Another database: every label has another id.
 //! 2. A copy, and a needed segment that `y`, or one after it, has labelled: the label's salt is not
 //!    the one that ID-4 demands, since salts are drawn at random.

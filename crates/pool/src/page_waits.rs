@@ -1,7 +1,10 @@
-//! Tasks that wait for a page: which of them a read-in has to wake.
+//! Tasks that wait for a page: which of them a read-in has to wake. An operation that blocks its
+//! thread counts as a task here if another thread, or the read queue, is reading the page: the
+//! waker unparks the thread.
 //!
-//! A thread that wants a page which another one is reading in waits for its latch. A task cannot;
-//! it registers its waker here instead. Whatever ends the read-in ends the waits for the page.
+//! Outside of operations (redo, `verify`) a thread waits for the latch of a page that is being read
+//! in. A task cannot; it registers its waker here instead. Whatever ends the read-in ends the waits
+//! for the page.
 //!
 //! ```text
 //!   the task                                  the read-in (a thread, or a completion)

@@ -1,5 +1,5 @@
 //! Work that blocks, done for tasks by a thread of the engine: rollbacks, the growth of files,
-//! waits for log space.
+//! waits for log space, commits that free large values.
 //!
 //! ```text
 //!   task: run ──► queue ──► thread ──► reply ──► the task's waker
