@@ -51,12 +51,13 @@ use crate::{
 #[derive(Clone)]
 pub struct Database {
     pub(crate) inner: Arc<Inner>,
-    /// The pipeline of [`spawn`](Database::spawn), once it was needed. It holds `inner`, so it must
-    /// not be a part of it.
+    /// The pipeline that [`spawn`](Database::spawn) uses, which its first call starts. A pipeline
+    /// holds `inner`, so `inner` must not hold the pipeline.
     default_pipeline: Arc<OnceLock<Pipeline>>,
 }
 
-/// Upper bound on the time for which a close waits for work that began before it.
+/// Upper bound on the time for which [`close`](Database::close), once it has closed the engine,
+/// waits for transactions and calls that are still running.
 const CLOSE_WAIT: Duration = Duration::from_secs(1);
 
 impl Database {

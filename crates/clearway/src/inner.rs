@@ -1,4 +1,4 @@
-//! The open database that its handles, transactions and agents share.
+//! The open database that its handles and the agents of its pipelines share.
 
 use std::{path::PathBuf, sync::Arc};
 

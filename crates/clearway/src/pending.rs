@@ -1,4 +1,4 @@
-//! A result that is withheld until it is durable.
+//! A result that is withheld until everything it depends on is durable.
 //!
 //! Invariants:
 //! - PENDING-1. Neither the closure's value nor its error is delivered before the log is durable up
@@ -40,8 +40,9 @@ use crate::{statistics::Shard, timings::Timed};
 pub struct Pending<T> {
     /// The outcome; `None` once it was delivered.
     outcome: Option<Result<T, Box<Error>>>,
-    /// The LSN up to which the log must be durable first: the end of the commit record, and every
-    /// tag the transaction met.
+    /// The LSN up to which the log must be durable first: the end of the commit record or the
+    /// highest tag that the transaction met, whichever is greater; zero in the lazy mode
+    /// (PENDING-2).
     ack: Lsn,
     /// True if the transaction wrote and committed. If false and the log fails, the outcome is
     /// known, although what the transaction read may be lost.
@@ -68,8 +69,8 @@ impl<T> Pending<T> {
         Pending { outcome: Some(Ok(value)), ack, wrote, timed, shard }
     }
 
-    /// Creates the result of a transaction that was rolled back with an error and had read what is
-    /// in the log before `seen`.
+    /// Creates the result of a transaction that was rolled back with an error; `seen` is the
+    /// highest tag that it met.
     #[cold]
     pub(crate) fn failed(error: Error, seen: Lsn, shard: Arc<Shard>) -> Pending<T> {
         let outcome = Some(Err(Box::new(error)));
@@ -96,14 +97,14 @@ impl<T> Pending<T> {
         self.is_durable() || self.failure().is_some() || self.shard.check_process().is_err()
     }
 
-    /// Like [`is_ready`](Pending::is_ready), but if the result is not ready, calls the waker when
-    /// it becomes ready.
+    /// Returns true if the outcome is known. Otherwise requests the flush, and has the waker called
+    /// when the outcome becomes known.
     pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> bool {
         self.is_durable() || self.shard.log().poll_durable(self.ack, cx).is_ready()
     }
 
-    /// Returns the failure of the log, if it has failed. A closed log has not failed: all its
-    /// contents become durable.
+    /// Returns the failure of the log, if it has failed. A closed log has not failed: the close
+    /// makes all its records durable, or fails.
     fn failure(&self) -> Option<Error> {
         self.shard.log().health().err().filter(|error| !matches!(error, Error::Closed))
     }

@@ -1,16 +1,15 @@
 //! Runs a closure as a transaction: runs it again if the transaction was the victim of a deadlock,
-//! and catches its panics.
+//! and catches the closure's panics.
 //!
-//! Each attempt receives state from the lost one before it: its priority, so that a victim can die
-//! again only in a cycle with an older former victim, and succeeds after a bounded number of
-//! attempts (see `crates/lock/src/victims.rs`); the locks it needed, which it takes in canonical
-//! order first; and the highest tag that it met, up to which the log must be durable before any
-//! later result is delivered (see `crates/txn/src/transaction_state/retry.rs`).
+//! Each attempt receives state from the lost one before it: the priority by which a former victim
+//! is chosen again only in a cycle whose other members are all older former victims (VICTIM-2); the
+//! locks that the lost attempt needed, unless they are many, which the next attempt requests first,
+//! in canonical order (RETRY-1 to RETRY-3); and the highest tag that was met (RETRY-5).
 //!
 //! Invariant: RUNNER-1. A value or an error that `run` returns depends only on durable data, or is
 //! in a [`Pending`] that withholds it until the data are durable. There are two exceptions: errors
-//! of an engine that has stopped, which reveal nothing of what was read, and everything under
-//! [`CommitMode::Lazy`](crate::CommitMode) (PENDING-2).
+//! of an engine that has stopped or is closed, which reveal nothing of what was read, and
+//! everything under [`CommitMode::Lazy`](crate::CommitMode) (PENDING-2).
 
 use std::{
     any::Any,
@@ -40,7 +39,8 @@ enum Attempt<T> {
     Failed(Error),
 }
 
-/// Runs `body` until it commits, fails, or was a deadlock's victim in the last attempt allowed.
+/// Runs `body` until its transaction commits or fails, or was a deadlock's victim in the last
+/// attempt allowed.
 #[inline]
 pub(crate) fn run<T>(
     database: &Inner,
@@ -78,8 +78,8 @@ fn run_once<T>(
     {
         return commit_or_roll_back(tx, last, Err(error));
     }
-    // A closure that panics may leave its captures half changed; its caller gets the error and must
-    // deal with that. The transaction itself is used for nothing but its rollback afterwards.
+    // A closure that panics may leave its captures half changed; the program gets the error and
+    // must deal with that. Afterwards the transaction is only rolled back.
     let running = tx.inner.closure().run();
     let returned = catch_unwind(AssertUnwindSafe(|| body(&mut tx)));
     drop(running);
@@ -97,8 +97,8 @@ pub(crate) enum AttemptEnd<T> {
     Retry,
 }
 
-/// Decides how a transaction ends. A closure that was a deadlock's victim is run again even if it
-/// hid the error.
+/// Decides how a transaction ends. Unless this was the last attempt, a closure whose transaction
+/// was a deadlock's victim is run again, even if it hid the error.
 #[inline]
 pub(crate) fn end_of<T>(tx: &Transaction, last: bool, result: Result<T>) -> AttemptEnd<T> {
     let error = match (result, tx.deadlock()) {
@@ -106,7 +106,7 @@ pub(crate) fn end_of<T>(tx: &Transaction, last: bool, result: Result<T>) -> Atte
         (_, Some(deadlock)) => deadlock,
         (Err(error), None) => error,
     };
-    // The program handles a lock timeout, since it has set the limit.
+    // A lock timeout is not retried: that would multiply the time limit.
     let retries = matches!(error, Error::Deadlock { .. }) && !last;
     if retries { AttemptEnd::Retry } else { AttemptEnd::RollBack(error) }
 }
@@ -121,10 +121,10 @@ fn commit_or_roll_back<T>(mut tx: Transaction, last: bool, result: Result<T>) ->
     }
     let context = tx.inner.take_retry_context();
     match tx.undo(Count::Retry) {
-        // The context carries the highest tag that this attempt met, so the result of the next
-        // attempt is withheld until the log is durable up to it (RETRY-5).
+        // The context carries the highest tag that this attempt met (RETRY-5).
         Ok(_) => Attempt::Retry(context),
-        // A failed rollback stops the engine, so report that error to the caller.
+        // The rollback has failed: the engine has stopped or is closed. Report that error to the
+        // caller.
         Err(failure) => Attempt::Failed(failure),
     }
 }
@@ -137,14 +137,15 @@ fn ended<T>(outcome: Result<Pending<T>>) -> Attempt<T> {
     }
 }
 
-/// Waits a random time before the next attempt, so that the members of a deadlock do not collide
-/// again.
+/// Waits a random time before the next attempt, so that the members of a deadlock are less likely
+/// to collide again.
 #[cold]
 fn pause(attempt: u32) {
     thread::sleep(pause_before(attempt + 1));
 }
 
-/// Returns the length of the pause before an attempt, from the second on.
+/// Returns a random length for the pause before this attempt; the first attempt, number 1, has
+/// none.
 #[cold]
 pub(crate) fn pause_before(attempt: u32) -> Duration {
     let ceiling = (PAUSE_FIRST_US << (attempt - 2).min(16)).min(PAUSE_MAX_US);

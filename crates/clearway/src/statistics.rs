@@ -6,7 +6,7 @@
 //!   types after the 63rd (`KINDS_MAX` counts number 0 as well).
 //! - STATISTICS-2. A thread always uses the same shard. Two threads share a shard only once more
 //!   threads have been numbered ([`Sharded`]) than there are shards; threads that have ended count
-//!   too. No word of a shard is written by every transaction of the database.
+//!   too.
 //! - STATISTICS-3. Each [`Transaction`](crate::Transaction), and so each attempt of a closure, is
 //!   counted once: when [`Uncounted::count`] is called, or as a rollback when it ends without that.
 //!   (A commit whose future is dropped while a thread of the engine does it thus counts as a
@@ -198,8 +198,8 @@ pub(crate) struct Statistics {
     kinds: Arc<Kinds>,
 }
 
-/// A thread's cache entry of a type's number, keyed by database and by the address of the name,
-/// which identifies a `'static` text.
+/// A thread's cache entry of a type's number, keyed by database and by the address and length of
+/// the name, which identify a `'static` text.
 #[derive(Clone, Copy)]
 struct Remembered {
     database: u64,

@@ -1,9 +1,10 @@
 //! The times for which transactions hold locks and wait for the log, by type.
 //!
 //! Invariants:
-//! - TIMINGS-1. For a transaction that is not timed, the only cost is a decrement in its thread's
-//!   shard. One that is timed reads the clock twice, a third time with its result, and locks one
-//!   mutex.
+//! - TIMINGS-1. For a transaction that is not timed, the only cost is a load and a store in its
+//!   thread's shard. A timed transaction reads the clock when it begins, when it has released its
+//!   locks after a commit, and when its result is delivered; only then does it take a mutex, of one
+//!   shard.
 //! - TIMINGS-2. The choice of timed transactions depends neither on what they do nor on other
 //!   databases: it is each `every`th of a [`Countdown`].
 
@@ -40,7 +41,7 @@ pub struct TypeTimings {
     pub latency: Histogram,
 }
 
-/// The start time of a timed transaction that has not ended.
+/// The start time of a transaction that has not ended; `None` if it is not timed.
 pub(crate) type Began = Option<Instant>;
 
 /// A committed transaction that is timed.
@@ -51,8 +52,8 @@ pub(crate) struct Timed {
     released: Instant,
 }
 
-/// The number of transactions until the next timed one. One for each thread, or for a few threads,
-/// of a database.
+/// The number of transactions until the next timed one. Each shard of a database's statistics has
+/// one.
 pub(crate) struct Countdown {
     every: u32,
     left: AtomicU32,
@@ -68,8 +69,8 @@ impl Countdown {
     /// Returns the time if the transaction that begins now is timed (TIMINGS-2).
     #[inline]
     pub(crate) fn begin(&self) -> Began {
-        // Relaxed, and not atomic as a whole: if two threads share it, one transaction more or
-        // fewer is timed.
+        // Relaxed, and not atomic as a whole: if two threads share it, some transactions more or
+        // fewer are timed.
         match self.left.load(Ordering::Relaxed) {
             0 => self.begin_timed(),
             more => {

@@ -36,15 +36,16 @@ use crate::{
 /// ```
 #[must_use = "a transaction that is dropped is rolled back"]
 pub struct Transaction {
-    /// A drop rolls it back, and then drops `uncounted`.
+    /// Declared before `uncounted`, so it is dropped first: a transaction that is still open is
+    /// rolled back, or left to the engine, and then counted.
     pub(crate) inner: clearway_txn::Transaction,
     uncounted: Uncounted,
     began: Began,
     trouble: Option<Box<Trouble>>,
 }
 
-/// A condition that prevents the commit of a transaction even if the closure hides the error. The
-/// error of a scan can be cleared: by a rollback to an earlier savepoint, or with
+/// A condition that prevents the commit of a transaction even if the program hides the error. The
+/// error of a scan can be cleared: by a rollback to a savepoint that was set before it, or with
 /// `acknowledge_error`.
 enum Trouble {
     /// The [`Error::Deadlock`] that ended it.
@@ -92,7 +93,8 @@ impl Transaction {
     pub(crate) fn note_of_scan(&mut self, error: &Error) {
         let savepoint = self.inner.last_savepoint();
         let of_scan = || Box::new(Trouble::OfScan { error: error.clone(), savepoint });
-        // Keep the first error: a rollback to a savepoint before it also undoes the later ones.
+        // Keep the first error: a savepoint that was set before it was also set before all later
+        // ones.
         self.trouble.get_or_insert_with(of_scan);
     }
 
@@ -110,7 +112,8 @@ impl Transaction {
         }
     }
 
-    /// Like [`note`](Transaction::note), for a read; an absent key leaves the buffer empty.
+    /// Like [`note`](Transaction::note), for a read into a buffer, which stays empty unless the key
+    /// was found.
     #[inline]
     fn note_found(&mut self, result: Result<bool>, value: &mut Vec<u8>) -> Result<bool> {
         if !matches!(result, Ok(true)) {
@@ -482,8 +485,9 @@ impl Transaction {
         Ok(committed_as(value, committed, self.uncounted, self.began))
     }
 
-    /// As [`finish`](Transaction::finish), for a task, if that needs nothing. Otherwise returns the
-    /// arguments, for [`finish_as_task`](Transaction::finish_as_task).
+    /// As [`finish`](Transaction::finish), for a task, if the commit needs no wait and no error was
+    /// recorded. Otherwise returns the arguments, for
+    /// [`finish_as_task`](Transaction::finish_as_task).
     #[inline]
     pub(crate) fn finish_at_once<T>(
         mut self,
@@ -517,8 +521,9 @@ impl Transaction {
 
     /// Rolls back and counts the transaction under its type. Returns `error` at once if everything
     /// that the transaction has read is durable, or under [`CommitMode::Lazy`]. Otherwise returns a
-    /// `Pending` that withholds `error` until then. If the engine has stopped or is closed, returns
-    /// the reason in place of `error`, which may reveal what was never committed.
+    /// `Pending` that withholds `error` until then. If the transaction could not begin, or if the
+    /// engine has stopped or is closed, returns the reason in place of `error`: after a stop or a
+    /// close, `error` could reveal what was never committed.
     #[cold]
     pub(crate) fn fail<T>(self, count: Count, error: Error) -> Result<Pending<T>> {
         let open = self.inner.check_open();
@@ -558,7 +563,7 @@ impl Transaction {
 }
 
 /// Counts a commit, and returns the `Pending` of its value.
-#[inline(always)] // Commits of tasks have their own.
+#[inline(always)] // Each caller has its own copy.
 fn committed_as<T>(
     value: T,
     mut committed: Committed,

@@ -19,7 +19,8 @@
 //! Guarantees of every disk:
 //!
 //! - DISK-1. The disk itself completes interrupted and short operations; a caller never sees them.
-//!   Only a system call that signals interrupt 1,000 times in a row is an error.
+//!   Only a system call that signals interrupt 1,000 times, or that the kernel asks to repeat more
+//!   than 10,000 times, is an error.
 //! - DISK-2. After `sync_data`, `sync_all` or `write_durable_at` has returned `Ok`, the bytes (of
 //!   that write, or written before the sync was called) and the length they need survive a crash.
 //! - DISK-3. After one of them has failed, nothing is known about those bytes. The disk does not

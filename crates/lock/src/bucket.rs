@@ -3,7 +3,8 @@
 //! Invariants:
 //! - BUCKET-1. A bucket is one cache line and, for entries beyond the first two, an overflow. It
 //!   holds every entry of every identity that hashes to it, and one tag for all of them: a tag is
-//!   at least the commit LSN of the last writer of everything that hashes here.
+//!   at least the end of the commit record of every owner that held a lock here exclusively when it
+//!   committed.
 //! - BUCKET-2. A tag never decreases, and is raised *before* the lock becomes grantable: in the
 //!   same latch hold, ahead of the release.
 //! - BUCKET-3. An owner that is granted a lock or passes a check reads the tag afterwards.

@@ -7,8 +7,8 @@
 //!   choose a bucket.
 //!
 //! Algorithm: fold multiplication (64 × 64 → 128 bits, halves xored), the core of wyhash. A key of
-//! up to 16 bytes costs two multiplications. Identities are never stored, so the function may
-//! change with any version.
+//! up to 16 bytes costs two of them. Identities are never stored, so the function may change with
+//! any version.
 
 use clearway_base::TreeId;
 
@@ -27,7 +27,7 @@ impl ResourceId {
     pub const DATABASE: ResourceId = ResourceId(0);
 }
 
-// Odd constants with about half of their bits set; digits of the golden ratio, of e and of pi.
+// Odd constants. The first two are digits of the golden ratio and of e.
 const TREE_MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 const HEAD_MIX: u64 = 0xB7E1_5162_8AED_2A6B;
 const TAIL_MIX: u64 = 0x2437_54A8_885A_308D;

@@ -41,8 +41,7 @@ impl LockTable {
     /// [`release_all`](Self::release_all).
     ///
     /// # Errors
-    /// [`Error::Deadlock`], [`Error::LockTimeout`], or [`Error::WouldBlock`] for
-    /// [`WaitLimit::NoWait`]; locks held before are still held.
+    /// Those of [`acquire`](Self::acquire); locks held before are still held.
     #[inline]
     pub fn acquire_intent(
         &self,

@@ -26,7 +26,7 @@
 //! | SN, SN→XN | the other holder: XN | waits | each waits for the other: deadlock (LOCK-QUEUE-2) |
 //!
 //! No owner starves: a newcomer that passes a waiting one is compatible with what that one wants,
-//! and a holder converts at most four times.
+//! and an owner converts a lock only a few times.
 //!
 //! All state is protected by the bucket's spin latch.
 //!
@@ -150,7 +150,7 @@ impl Entries {
                     return RequestResult::Held;
                 }
                 if purpose == Purpose::Wait {
-                    // After the conversions that were requested earlier (ENTRIES-2).
+                    // Behind the earlier conversions (LOCK-QUEUE-3), before newcomers (ENTRIES-2).
                     let entry = LockEntry { wanted, ..self.remove(at) };
                     match newcomers {
                         Some(first) => self.insert(first - 1, entry),

@@ -43,9 +43,9 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Resource {
     pub(crate) locks: SpinLatch<IntentLocks>,
-    /// Highest commit LSN of an owner that held X.
+    /// The highest end of the commit record of an owner that held X.
     self_tag: AtomicU64,
-    /// Highest commit LSN of an owner that wrote parts.
+    /// The highest end of the commit record of an owner that held IX or SIX.
     descendant_tag: AtomicU64,
 }
 

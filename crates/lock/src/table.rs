@@ -174,9 +174,9 @@ impl LockTable {
     /// [`max_tag`](LockOwner::max_tag) to zero, so a caller that needs it reads it before. A
     /// request that still waits is withdrawn.
     ///
-    /// With `commit`, the end of the commit record, every lock held exclusively is tagged with it
-    /// before it can be granted to another owner. Without `commit`, as after a rollback or for a
-    /// reader, tags do not change.
+    /// With `commit`, the end of the commit record, every lock held exclusively, and every intent
+    /// to write, is tagged with it before it can be granted to another owner in a conflicting mode.
+    /// Without `commit`, as after a rollback or for a reader, tags do not change.
     pub fn release_all(&self, owner: &mut LockOwner, commit: Option<Lsn>) {
         self.cancel(owner);
         // In reverse order of acquisition, without waking waiters in between: a waiter that runs
@@ -283,7 +283,8 @@ impl LockTable {
     /// another only under that latch. In the same latch hold it found the gap of `from` free, or
     /// found that it holds that gap in X itself. In either case it has read what former holders of
     /// the gap left in the tag: now, or when it was granted the gap (BUCKET-3). So this call reads
-    /// the tag of `from` without the latch of its bucket.
+    /// the tag of `from` without the latch of its bucket. It takes the latch of `to` only if the
+    /// tag of `to` is lower: tags never decrease (BUCKET-2).
     #[inline]
     pub fn pass_tag(&self, from: LockId, to: LockId) {
         let tag = self.bucket(from).tag();

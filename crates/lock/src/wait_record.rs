@@ -291,8 +291,8 @@ pub struct LockStats {
     /// Number of times that a blocking waiter put its thread to sleep.
     pub parks: u64,
     /// Number of wake-ups of sleeping waiters without a grant: at the time limit, because the
-    /// waiter was marked as a victim, or without a reason. Wake-ups for a repeated search for
-    /// deadlocks are not counted.
+    /// waiter was marked as a victim, or without a reason. Under a method that repeats its checks,
+    /// none is counted.
     pub spurious_wakeups: u64,
     /// Waits that ended at their time limit.
     pub timeouts: u64,

@@ -13,8 +13,8 @@
 //!   waker that panics affects no other waiter (`clearway_sync::wake`).
 //!
 //! Entries are keyed by LSN and the waker's identity, so a future that is polled again and again
-//! has one entry. A dropped future's entry stays until its LSN is durable; its wake-up has no
-//! effect.
+//! with one waker has one entry. A dropped future's entry stays until its LSN is durable; its
+//! wake-up has no effect.
 
 #[cfg(all(test, loom))]
 mod models;

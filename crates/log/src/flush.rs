@@ -421,7 +421,7 @@ impl Flusher {
         self.publish_thresholds(&mut schedule);
     }
 
-    /// Stops the log: nothing more is reported as durable, and all waiters are notified.
+    /// Stops the log: the durable LSN does not move any more, and all waiters are woken.
     pub(crate) fn poison(&self, cause: Error) {
         {
             // Under the mutex, so that no completion is half done (FLUSH-2).

@@ -278,7 +278,8 @@ impl Log {
             // page latch, lock or log space.
             let _exception = step::Except::begin();
             let room_at = self.ring.durable_for_room(self.end(), draft.span_bytes());
-            // If this fails, the log has failed, and the next iteration reports it.
+            // If this fails, the log has failed: the next iteration reports it, unless there is
+            // room by now.
             let _ = self.force(room_at);
             if let Some(span) = self.insertion.insert(draft) {
                 return Ok(span);
@@ -410,8 +411,7 @@ impl Log {
         }
     }
 
-    /// Stops the log because of a failure elsewhere, after which the log must not acknowledge
-    /// anything.
+    /// Stops the log because of a failure elsewhere: the durable LSN does not move any more.
     pub fn poison(&self, cause: Error) {
         self.flusher.poison(cause);
     }

@@ -2,8 +2,9 @@
 //!
 //! A thread that will insert records reserves space for them first, including the space for a
 //! rollback, before it takes any latch. A thread that will request a flush also reserves space for
-//! the trailer of its group. So an insert, the compensations of a rollback, and a flush never find
-//! the log or the disk full. (The page splits that an undo may need are not reserved: they may
+//! the trailer of its group. So an insert, which may be the compensation of a rollback, never finds
+//! the log or the disk full. A flush does only if trailers for which no record has paid have used
+//! up a reserve (LOG-SPACE-4). (The page splits that an undo may need are not reserved: they may
 //! exceed the capacity, LOG-SPACE-5.)
 //!
 //! ```text
@@ -23,13 +24,12 @@
 //!   pays for its trailer from these reservations. The rest is released: a group has one trailer,
 //!   however many records have paid. So no flush takes space that others have reserved, however old
 //!   a reservation is.
-//! - LOG-SPACE-4. A group for which no record paid (the ring was full, or a page is cleaned whose
-//!   change is not committed) raises `reserved_end` by its trailer without a check. Free space pays
-//!   for the trailer if there is any. Otherwise `reserved_end` passes `limit`: the log space
-//!   reserve pays, and reservations are refused until the reserve is full again. The preparer
-//!   refills it in the background. While it cannot, no insert requests a flush by itself
-//!   (`is_tight`), so such groups are few: a large one whenever the ring is full, and one for each
-//!   batch of pages that is cleaned.
+//! - LOG-SPACE-4. A group for which no record paid (for example because the ring was full, or
+//!   because a page is cleaned whose change is not committed) raises `reserved_end` by its trailer
+//!   without a check. Free space pays for the trailer if there is any. Otherwise `reserved_end`
+//!   passes `limit`: the log space reserve pays, and reservations are refused until the reserve is
+//!   full again. The preparer refills it in the background. While it cannot, no insert requests a
+//!   flush by itself (`is_tight`), so such groups are few.
 //! - LOG-SPACE-5. The segments that are in use (not freed) occupy at most `capacity_bytes`, with
 //!   three exceptions: a segment that a flusher had to add because unpaid trailers used up the
 //!   reserve; segments for rollbacks and for the checkpoints that make room
@@ -39,7 +39,7 @@
 //!   reserve must suffice.
 //!
 //! Latch order: `growth` → the segments' latches; the waiters' mutex → the segments' state.
-//! `reserve_space` without growth is a single compare-exchange.
+//! `reserve_space` without growth takes no latch, except to wake the preparer.
 //!
 //! Waiting for room is in `log_space/waiting.rs`.
 //!

@@ -4,8 +4,8 @@
 //! - RING-1. There is one [`Insertion`](crate::parts::Insertion) for each ring. The [`Region`]s
 //!   that it hands out are consecutive: no two of them overlap as LSN ranges.
 //! - RING-2. The end of a region is at most `durable + bytes`, less `TRAILER_ROOM` unless it is a
-//!   trailer's. So two regions that share memory are one lap apart, and the older one was durable
-//!   before the younger one was handed out.
+//!   trailer's. So of two regions that share memory, the older one was durable before the younger
+//!   one was handed out.
 //! - RING-3. A region is written by the thread that owns the `Region` value, once, in
 //!   [`Ring::fill`], which consumes it.
 //! - RING-4. Bytes are read, by [`Ring::released`], only after every region in the range was filled

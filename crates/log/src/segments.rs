@@ -7,10 +7,10 @@
 //! in the segment.)
 //!
 //! Invariants:
-//! - SEGMENTS-1. A file has a segment's name only when it has its full length, its blocks are
-//!   written (zeros, or an earlier segment's bytes) and all of it, the name included, is durable.
-//!   So a group write changes no metadata and never finds the disk full, and a short segment is
-//!   damage.
+//! - SEGMENTS-1. A file gets a segment's name only when it has its full length, its blocks are
+//!   written (zeros, or an earlier segment's bytes) and both are durable. Groups are written to it
+//!   only once the name is durable, too. So a group write changes no metadata and never finds the
+//!   disk full, and a short segment is damage.
 //! - SEGMENTS-2. The segments in use are consecutive: `first .. first + files.len()`.
 //! - SEGMENTS-3. Only segments wholly below the retention LSN lose their name. They become reserved
 //!   segments (`log/spare-<n>`) and later, by a rename, a segment at the end; or they are removed.

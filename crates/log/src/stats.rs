@@ -5,9 +5,9 @@
 pub struct LogStats {
     /// Records in the groups that were filled and taken for writing, the log's own included.
     pub records: u64,
-    /// Groups written.
+    /// Groups whose write was begun.
     pub flushes: u64,
-    /// Bytes written, trailers included.
+    /// Bytes of these groups, trailers included.
     pub flushed_bytes: u64,
     /// Bytes of trailers, the space overhead of group commit.
     pub trailer_bytes: u64,

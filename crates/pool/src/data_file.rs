@@ -1,8 +1,8 @@
 //! The data file: page `id` stands at byte `id × PAGE_SIZE`.
 //!
 //! Space is reserved before a page is allocated, so that the cleaner, which has no caller to report
-//! an error to, never meets a full disk. The file grows by an eighth, at least 1 MiB, at most 64
-//! MiB.
+//! an error to, does not meet a full disk. The file grows by an eighth, at least 1 MiB and at most
+//! 64 MiB, or to the wanted page if that lies farther.
 
 use std::sync::Arc;
 

@@ -7,12 +7,13 @@
 //! pages evicts those of successive slots together: their memory is returned with one system call
 //! for each run of adjacent pages, and other processors are interrupted once for each run.
 //!
-//! If it finds only dirty pages, the evicting thread cleans them itself. It may hold latches of
-//! other pages meanwhile: nothing that it waits for waits for a latch. If every page is latched,
-//! pinned or in flight, it takes a slot of the reserve instead of waiting for a thread that may be
-//! waiting for it; only when the reserve is used up as well does it sleep, and it eventually fails.
-//! It does not fail while pages are being written: however slow the write is, it ends, and the
-//! pages are clean then.
+//! If the hand meets [`DIRTY_ENOUGH`] untouched dirty pages, or has gone round, before it finds a
+//! clean page, the evicting thread cleans the dirty ones itself. It may hold latches of other pages
+//! meanwhile: nothing that it waits for waits for a page latch. If every page is latched, pinned or
+//! in flight, it takes a slot of the reserve instead of waiting for a thread that may be waiting
+//! for it; only when the reserve is used up as well does it sleep, and it eventually fails. It does
+//! not fail while pages are being written, however slow the write is: pages that are clean
+//! afterwards can be evicted.
 
 use std::{collections::VecDeque, iter, time::Duration};
 
@@ -43,7 +44,7 @@ enum ClockVisit {
 
 impl Pool {
     /// Returns a slot for a page. A thread that reads the page in holds its latch exclusively; one
-    /// that loads pages (LOAD-4) holds no latch.
+    /// that loads pages (LOAD-4) or formats one holds no latch for that.
     ///
     /// # Errors
     /// The error that prevents dirty pages from being written; [`Error::BadOption`] if the cache is

@@ -19,8 +19,8 @@
 //!   record is before that end and which is not marked yet.
 //! - EXCLUSIVE-2. No cleaner copies a page between 2 and 4: it needs the shared latch. So a copy's
 //!   page LSN covers every change in the copy, which is what the WAL rule waits for.
-//! - EXCLUSIVE-3. No thread sees zeros for which there is no record: a formatted page keeps its
-//!   former contents, in memory and on disk, until step 4.
+//! - EXCLUSIVE-3. No thread reads valid zeros for which there is no record: the former contents of
+//!   a formatted page are kept until step 4, and are put back if it does not come.
 
 use std::{
     fmt,
@@ -94,7 +94,7 @@ impl<'a> ExclusivePage<'a> {
     }
 
     /// Poisons the page: a record is in the log but the page does not match it. The pool and the
-    /// log stop, so nothing is written or acknowledged from now on.
+    /// log stop, so the page is not written.
     #[cold]
     pub fn poison(&self, cause: &Error) {
         let _ = self.pool.fail(cause.clone());

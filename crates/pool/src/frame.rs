@@ -14,9 +14,9 @@
 //! | `slot`       | the exclusive holder of the page while it is being brought in             |
 //!
 //! Invariants:
-//! - FRAME-1. `rec_lsn` is 0 while the page equals its durable copy. Otherwise it is one more than
-//!   the recovery LSN, and every change that is not in the durable copy has a record that starts at
-//!   the recovery LSN or later.
+//! - FRAME-1. If `rec_lsn` is 0, the page equals its durable copy, unless it was formatted and its
+//!   change has not begun (EXCLUSIVE-3). Otherwise it is one more than the recovery LSN, and every
+//!   change that is not in the durable copy has a record that starts at the recovery LSN or later.
 //! - FRAME-2. `rec_lsn` goes to 0 only after the copy is durable *in place*, so pages that are
 //!   being written count as dirty.
 //! - FRAME-3. At most one cleaner has `writing`, so two copies of a page never race to the disk.
@@ -204,7 +204,7 @@ impl Frame {
 
     /// Sets the slot. Called by the exclusive holder that reads the page in.
     pub(crate) fn set_slot(&self, slot: u32) {
-        // Relaxed: read under the exclusive latch only.
+        // Relaxed: without the exclusive latch, a reader uses it as a hint only.
         self.slot.store(slot, Ordering::Relaxed);
     }
 }

@@ -20,10 +20,10 @@
 //! Invariants:
 //! - PAGE-LATCH-1. At most one thread, or one request of the read queue (LOAD-1), holds the
 //!   exclusive bit, and while it is set there are no sharers.
-//! - PAGE-LATCH-2. The version is incremented at each release of the exclusive bit except by
-//!   `release_unchanged`, and never decreases: it survives eviction and reload. At 10⁷ releases a
-//!   second, 48 bits last for ten months, and a reader is misled only if it sleeps over exactly one
-//!   full wrap-around.
+//! - PAGE-LATCH-2. The version is incremented, modulo 2⁴⁸, at each release of the exclusive bit
+//!   except by `release_unchanged`; it survives eviction and reload. At 10⁷ releases a second, 48
+//!   bits last for ten months, and a reader is misled only if it sleeps over exactly one full
+//!   wrap-around.
 //! - PAGE-LATCH-3. Residency changes only under the exclusive bit, or in the step that sets it. A
 //!   page that is absent and exclusive is being read in.
 //! - PAGE-LATCH-4. What a holder wrote is seen by the next holder: every release is `Release` and
@@ -139,7 +139,7 @@ impl Latch {
     /// before this call is of one version (PAGE-LATCH-5).
     #[inline]
     pub(crate) fn is_unchanged(&self, seen: Seen) -> bool {
-        // Pairs with the Release fence of `acquired_exclusive`: data loads stay before the load.
+        // Pairs with the Release fence of `swap`: data loads stay before the load.
         fence(Ordering::Acquire);
         seen.matches(self.0.load(Ordering::Relaxed))
     }
@@ -297,8 +297,9 @@ impl Latch {
 
     /// Takes the latch, waiting as long as it takes.
     pub(crate) fn exclusive(&self, waits: &Counter) -> LatchOutcome {
-        // A woken writer that returns `Absent` continues with `try_exclusive_absent`, and the
-        // thread that wins there wakes the others with its release (PAGE-LATCH-6).
+        // A woken writer that returns `Absent` continues with `try_exclusive_absent` or
+        // `try_exclusive_empty`, and the thread that wins there wakes the others with its release
+        // (PAGE-LATCH-6).
         self.exclusive_unless(is_absent, waits)
     }
 

@@ -19,8 +19,8 @@
 //!
 //! Guarantees, each with a test in `tests/`:
 //!
-//! 1. **Latches.** An optimistic read that validates saw one version of the page. A page keeps its
-//!    version number when it is evicted; a number is used again only after 2⁴⁸ others.
+//! 1. **Latches.** An optimistic read that validates saw one version of the page. A page's version
+//!    survives its eviction, and a number is used again only after 2⁴⁸ increments.
 //! 2. **WAL.** No byte of a page is written anywhere before the log is durable up to the page LSN.
 //! 3. **Torn pages** are repaired when the pool is opened. After that, all contents of the data
 //!    file are durable. A damaged or misplaced page is reported as an error to the caller, never

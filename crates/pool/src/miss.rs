@@ -3,12 +3,11 @@
 //! The thread that takes the exclusive bit of an absent page reads the page in. Operations, of
 //! threads and of tasks, wait for the end of the read, with a limit (`page_waits`); other callers,
 //! such as redo, wait for the latch. The reading thread holds that latch during the read and during
-//! the eviction that makes room (`evict`), and no other resource of the pool. (Many pages at once,
-//! and those that a task wants, are brought in through the read queue, whose request holds the
-//! latch: `load`, `task_reads`.)
+//! the eviction that makes room (`evict`). (Many pages at once, and those that a task wants, are
+//! brought in through the read queue, whose request holds the latch: `load`, `task_reads`.)
 //!
 //! A page that is to be formatted is not read: it becomes resident in the step that latches it, so
-//! no task ever waits for it.
+//! there is no read-in for which a task could wait.
 //!
 //! A page that cannot be read, or whose bytes are damaged, stays absent: the caller gets the error,
 //! and the next caller tries again. Bytes with a valid checksum are damaged too if their page LSN
@@ -24,7 +23,7 @@ impl Pool {
     /// false if another thread was faster, to bring the page in or to latch it then.
     #[cold]
     pub(crate) fn bring_in(&self, page: PageId, frame: &Frame) -> Result<bool> {
-        // One thread wins; the others return when the winner releases the latch.
+        // One thread wins; the others wait for its latch in their next attempt.
         if !frame.latch.try_exclusive_absent() {
             return Ok(false);
         }

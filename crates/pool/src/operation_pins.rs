@@ -11,9 +11,8 @@
 //!   the page that it waits for included.
 //! - PINS-2. All operations together keep at most a quarter of the cache; if the cache is so small
 //!   that not even one operation's pins fit in that, one operation at a time keeps pins. Operations
-//!   that may not keep pins yet wait in a queue (`admission`), those of lock holders first, without
-//!   a pin. So there are always
-//!   pages to evict for those that read.
+//!   that may not keep pins yet wait without a pin (`admission`), and those of lock holders are
+//!   admitted first. So there are always pages to evict for those that read.
 //! - PINS-3. An operation that keeps pins waits only for disk, log and page latches. No holder of a
 //!   page latch waits for PINS-2, since that wait comes between two steps. The driver drops the
 //!   pins before it waits for a lock or for log space. So those that wait for PINS-2 go on at some

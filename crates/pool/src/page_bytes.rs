@@ -8,7 +8,7 @@
 //!   file, at aligned addresses inside the page. Values read this way are unreliable until they are
 //!   validated.
 //! - PAGE-BYTES-3. A `&[u8]` exists only under the shared or the exclusive latch, a `&mut [u8]`
-//!   only under the exclusive latch and while its guard is mutably borrowed. A request of the read
+//!   only under the exclusive latch and without any other slice of the page. A request of the read
 //!   queue that holds the exclusive latch writes through a pointer instead (LOAD-1).
 //!
 //! The safety argument of the optimistic path. A writer stores through an ordinary `&mut [u8]`

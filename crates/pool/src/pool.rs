@@ -53,7 +53,7 @@ const CLOSE_WAIT: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 
 
 /// Pages in memory, each at an address of its own.
 pub struct Pool {
-    /// The queue through which `load` reads. Its completions keep the pool alive (LOAD-2).
+    /// The queue through which `load` and tasks read. Its completions keep the pool alive (LOAD-2).
     pub(crate) reads: Box<dyn ReadQueue>,
     pub(crate) space: PageSpace,
     pub(crate) slots: Slots,
@@ -117,8 +117,8 @@ impl Pool {
         self.space.page(page).is_ok_and(|(frame, _)| frame.latch.is_resident())
     }
 
-    /// Makes the data file long enough to hold `page`. Called when a page is allocated, so that the
-    /// cleaner, which has no caller to report an error to, never meets a full disk.
+    /// Makes the data file long enough to hold `page`. Called before a page is allocated, so that
+    /// the cleaner, which has no caller to report an error to, does not meet a full disk.
     ///
     /// # Errors
     /// [`Error::DiskFull`]; nothing has changed then. [`Error::BadOption`] beyond `max_bytes`.

@@ -1,8 +1,8 @@
 //! Address space: two large mappings whose memory is allocated when it is first touched.
 //!
 //! A page's bytes stand at `pages + id × PAGE_SIZE`, its frame at `frames + id × 32`, so no hash
-//! table is needed to find a page. Both mappings are anonymous and `NORESERVE`: untouched parts
-//! cost nothing but page-table entries, and they read as zero.
+//! table is needed to find a page. Both mappings are anonymous and `NORESERVE`: untouched parts use
+//! no memory, and they read as zero.
 //!
 //! Invariants:
 //! - REGION-1. The mapping `base .. base + len` exists, readable and writable, from

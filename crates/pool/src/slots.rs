@@ -5,10 +5,10 @@
 //! no page to evict is found (`evict`).
 //!
 //! Invariants:
-//! - POOL-SLOTS-1. A page is resident, or on its way in, only if it occupies exactly one slot; the
-//!   slot's index stands in its frame. Both change only under the page's exclusive latch. (A page
-//!   that is to be formatted becomes resident a moment before, under the same latch.) So a thread
-//!   that holds page `p` exclusively and reads `p` in slot `i` knows that `i` is `p`'s slot.
+//! - POOL-SLOTS-1. A page is resident only if it occupies exactly one slot; the slot's index stands
+//!   in its frame. Both change only under the page's exclusive latch. (A page that is to be
+//!   formatted becomes resident a moment before, under the same latch.) So a thread that holds page
+//!   `p` exclusively and reads `p` in slot `i` knows that `i` is `p`'s slot.
 //! - POOL-SLOTS-2. A slot is free (in `free`), or owned by one thread that brings pages in, or
 //!   occupied.
 //! - POOL-SLOTS-3. Occupied and owned slots number at most `capacity + reserve`.

@@ -32,7 +32,7 @@ pub trait Wal: Send + Sync {
     }
 
     /// Stops the log: the pool, or a page's owner, has found that a record is in the log and its
-    /// page does not match it, after which nothing may be acknowledged. May be called under page
+    /// page does not match it. The durable LSN must not move after that. May be called under page
     /// latches.
     fn fail(&self, cause: &Error) {
         let _ = cause;

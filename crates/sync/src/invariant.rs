@@ -4,8 +4,8 @@
 //! panic there would run the drops of latch guards over a structure that is known to be wrong, and
 //! the next holder would read it. So the function only reports: every [`Stop`] in the process,
 //! which is every open log, is stopped as by a failed sync, and the caller goes on. What it still
-//! changes reaches no disk and no result: nothing becomes durable or is acknowledged any more. The
-//! caller must not rely on the condition for memory safety; where it would, it returns instead.
+//! changes does not become durable, since no log completes another flush (INVARIANT-1). The caller
+//! must not rely on the condition for memory safety; where it would, it returns instead.
 //!
 //! Invariants:
 //! - INVARIANT-1. Once an invariant is broken, no log of the process completes another flush: each

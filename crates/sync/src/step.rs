@@ -2,11 +2,12 @@
 //!
 //! An operation of the tree is a state machine whose steps return what they lack instead of waiting
 //! for it. In debug builds the thread that runs a step knows it, and whatever would block panics: a
-//! wait for a condition, a sleep, parking, and reading, writing or syncing a file. Two things are
-//! allowed, each marked where it happens: to wait for a page latch (which parks by address, and
-//! that is not checked), whose holder, if it runs a step too, waits at most for other page latches,
-//! in latch order, for mutexes that are held for a few instructions, and for room in the log's
-//! ring; and to wait for room in the log's ring ([`Except`]).
+//! wait for a condition, a sleep, parking, and reading, writing or syncing a file. Waits for
+//! mutexes and for page latches (which park by address) are allowed, and not checked. The holder of
+//! a page latch, if it runs a step too, waits at most for other page latches, in latch order, for
+//! mutexes, and for room in the log's ring. What else is allowed is marked by [`Except`]: the wait
+//! for room in the log's ring and, where no background thread runs, the work that such a thread
+//! would do for a task.
 //!
 //! Release builds, and the models of loom and shuttle, whose threads share one thread of the
 //! system, check nothing.

@@ -1,9 +1,9 @@
 //! The interface through which a tree operation uses the transaction that runs it.
 //!
-//! The tree knows *when* the locking protocol wants a lock and when a change must be logged; the
-//! transaction knows *how* both are done. These traits, and [`Wait`](crate::Wait), through which
-//! the driver meets needs, are the whole interface between the two, so the tree imports nothing
-//! from the transaction layer and can be tested with a double.
+//! The tree decides *when* a lock is requested and when a change is logged; the transaction decides
+//! *how*. These traits, and [`Wait`](crate::Wait), through which the blocking driver meets needs,
+//! are all that the tree uses of the transaction, so the tree imports nothing from the transaction
+//! layer and can be tested with a double.
 //!
 //! Invariants
 //! 1. *Nothing here waits for a lock or for log space*, and nothing reads or writes a page:
@@ -19,8 +19,8 @@ use clearway_lock::{LockId, Outcome, RangeMode};
 
 /// Requests and checks locks on behalf of the transaction.
 pub trait Locks {
-    /// Tries to acquire a lock, without waiting. A granted lock is kept until the transaction
-    /// ends, and its tag has been taken into account.
+    /// Tries to acquire a lock, without waiting. A granted lock is kept until the transaction ends
+    /// or [`release`](Locks::release) is called, and its tag has been taken into account.
     fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome;
 
     /// Hints that the lock will most likely be requested soon; called before the descent to its
@@ -42,7 +42,7 @@ pub trait Locks {
     fn holds(&self, id: LockId, mode: RangeMode) -> bool;
 
     /// Raises the tag of `to` to at least the tag of `from`, in the same latch hold in which the
-    /// record of `from` is removed. Returns `false` and changes nothing if a transaction that
+    /// record of `from` is removed. Returns `false` and changes nothing if another transaction that
     /// already holds or awaits `to` would miss a tag that is not durable: then the record has to
     /// stay.
     fn inherit_tag(&mut self, from: LockId, to: LockId) -> bool;
@@ -59,7 +59,8 @@ pub trait Journal {
     /// of several calls without logging in between, the largest counts. [`Outcome::Denied`] if the
     /// log has no room at once.
     ///
-    /// A transaction that rolls back is granted it from what was kept for that purpose.
+    /// For a transaction that rolls back, the space comes first from what was kept for that
+    /// purpose.
     fn reserve(&mut self, bytes: usize) -> Outcome;
 
     /// Returns true if the transaction is being rolled back, as a whole or in part: it may use the
@@ -95,8 +96,9 @@ pub trait Journal {
 pub trait Upkeep {
     /// Returns true if no transaction, this one included, holds or awaits the lock of a ghost
     /// record or of a fence. Called with the leaf exclusively latched, so that no operation can
-    /// request it under the latch meanwhile. A recovery that undoes without locks returns `false`:
-    /// the ghosts of other transactions may still be needed.
+    /// request it under the latch meanwhile. Returns false also if the locks do not show it: to a
+    /// transaction that has locked the whole table or the database exclusively, and to a recovery,
+    /// which undoes without locks.
     fn ghost_is_free(&self, ghost: LockId) -> bool;
 
     /// Remembers that the overflow chain behind `reference` belongs to a value that the transaction
@@ -110,7 +112,7 @@ pub trait Upkeep {
     /// in place of the chain that an earlier call named; `None` if a record leads to that chain
     /// now. If the operation ends while there is such a chain, whether it fails, is dropped or
     /// undoes a change, the transaction layer calls [`Tree::free_value`](crate::Tree::free_value)
-    /// for it.
+    /// for it, unless the engine stops or is closed before.
     fn note_unlinked(&mut self, chain: Option<(TreeId, [u8; 16])>);
 
     /// Remembers that the leaf of `key` has ghosts, is sparse or has a foster child: after the

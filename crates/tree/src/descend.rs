@@ -31,11 +31,11 @@
 //!    included, that has a foster child, whether the key lies in that child or before it: a node
 //!    into which keys are inserted in descending order is split again and again, and no descent
 //!    ever follows its foster pointer. An `insert`, `put`, `update` or `delete` that succeeds then
-//!    makes the adoption of the noted foster child. Upkeep, and an operation that splits a leaf,
-//!    repeat descent and adoption, at most 32 times, until nothing is noted or an adoption fails
-//!    (`PathAdopter` in `restructure`). `survey` reports the note, and all other operations discard
-//!    it. Apart from the foster children below the topmost one, three kinds are not noted: those
-//!    farther along a chain; the foster child of a leaf that was found by the hint, without a
+//!    tries to make the adoption of the noted foster child. Upkeep, and an operation that splits a
+//!    leaf, repeat descent and adoption, at most 32 times, until nothing is noted or an adoption
+//!    fails (`PathAdopter` in `restructure`). `survey` reports the note, and all other operations
+//!    discard it. Apart from the foster children below the topmost one, three kinds are not noted:
+//!    those farther along a chain; the foster child of a leaf that was found by the hint, without a
 //!    descent; and those that only the coupled descent of invariant 3 meets.
 //!
 //! Algorithm
@@ -61,9 +61,7 @@ use crate::{Tree, resident};
 /// leads to the level below.
 const LEVELS_MAX: usize = 256;
 
-/// Attempts before the descent couples shared latches. A failed attempt costs about a microsecond,
-/// and all of them together cost much less than one wait for a branch's latch, which the coupled
-/// descent risks.
+/// Attempts before the descent couples shared latches, for each of which it may have to wait.
 const RESTARTS_MAX: usize = 48;
 
 /// The page in which a transaction's last operation on a tree ended, and the slot of the key that
@@ -380,7 +378,7 @@ impl Tree {
         Ok(pending)
     }
 
-    /// A node that cannot be what the path to it promises.
+    /// Returns the error for a page that is not what the path to it requires.
     #[cold]
     pub(crate) fn misplaced(&self, page: PageId, detail: String) -> Error {
         let tree = self.id.0;

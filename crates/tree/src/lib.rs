@@ -1,10 +1,9 @@
 //! The Foster B-tree: ordered byte keys and their values, in latched pages, under key-range locks.
 //!
-//! The tree knows *when* the locking protocol wants a lock (at the leaf, under its latch) and when
-//! a change must be logged; the transaction, which implements [`Locks`], [`Journal`] and
-//! [`Upkeep`], knows *how*. An operation never waits for a lock, for log space or for a page to be
-//! read in: it returns what it lacks ([`Need`]) to its driver. (A call that logs may wait for room
-//! in the log buffer.)
+//! The tree decides *when* a lock is requested (at the leaf, under its latch) and when a change is
+//! logged. The transaction, which implements [`Locks`], [`Journal`] and [`Upkeep`], decides *how*.
+//! An operation never waits for a lock, for log space or for a page to be read in: it returns what
+//! it lacks ([`Need`]) to its driver. (A call that logs may wait for room in the log buffer.)
 //!
 //! | module | what it is |
 //! | --- | --- |
@@ -38,7 +37,8 @@
 //! 3. Latch order: parent before child, left before right, tree pages before space-map pages. A
 //!    thread that needs a latch against this order only tries it. If it is taken, the thread gives
 //!    up, or releases its own latches before it waits.
-//! 4. Nothing after a log record can fail: room and log space are found before.
+//! 4. Nothing after an operation's log record can fail the operation: room and log space are found
+//!    before.
 
 mod branches;
 mod capabilities;

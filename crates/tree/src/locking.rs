@@ -47,8 +47,8 @@ pub(crate) struct LockWaitState {
 }
 
 impl LockWaitState {
-    /// Returns the need for a lock that was denied under the latch: the step ends with it. When the
-    /// next step begins, the transaction holds the lock.
+    /// Returns the need for a lock that was denied under the latch: the step ends with it. If the
+    /// driver meets the need, the transaction holds the lock when the next step begins.
     #[cold]
     pub(crate) fn lacks<C: Locks>(
         &mut self,

@@ -17,13 +17,13 @@
 //!    upkeep. (Restructuring that comes before the operation's record has log records of its own,
 //!    and a need may follow those.)
 //! 3. *Progress.* A page that was needed arrives pinned, and stays pinned until the operation has
-//!    ended, has needed several others, or waits for a lock or log space ([`OperationPins`]). The
-//!    step that needed it goes on from that page, so it uses few other pages beside it
+//!    ended, has needed several others, or waits for a lock or log space ([`OperationPins`]). An
+//!    optimistic descent goes on from that page, so it uses few other pages beside it
 //!    ([`descend`](crate::descend)). A lock that was needed is kept ([`locking`](crate::locking)).
 //! 4. *Needs do not count as rounds.* A loop with a bounded number of rounds does not count a round
-//!    that ended in a need.
+//!    that has ended with a need.
 //! 5. *A failed wait ends the operation.* The driver returns its error, and the operation is
-//!    dropped: it has changed nothing, and the transaction frees the overflow chain that it may
+//!    dropped: it has changed no record, and the transaction frees the overflow chain that it may
 //!    have written ([`Upkeep::note_unlinked`](crate::Upkeep::note_unlinked)).
 
 use std::{
@@ -113,14 +113,14 @@ pub trait Wait {
     /// Acquires a lock, waiting as long as the transaction's limit allows. No latch is held.
     ///
     /// # Errors
-    /// `Deadlock`, `LockTimeout`, `WouldBlock`, `Cancelled`.
+    /// `Deadlock`, `LockTimeout`, `WouldBlock`, `SelfWait`.
     fn wait_for_lock(&mut self, id: LockId, mode: RangeMode, name: &KeyName) -> Result<()>;
 
     /// Reserves log space as [`Journal::reserve`] does, waiting for it where that can help. No
     /// latch is held.
     ///
     /// # Errors
-    /// `LogFull`, `DiskFull`, `Poisoned`.
+    /// `LogFull`, `DiskFull`, `NoFileDescriptor`, `Closed`, `Poisoned`.
     fn wait_for_log_space(&mut self, bytes: usize) -> Result<()>;
 
     /// Returns true if the transaction holds locks, for which others may wait: its operations then
@@ -153,7 +153,7 @@ pub(crate) fn drive<E: Wait, T>(
     loop {
         match inside(|| step(env)) {
             Ok(done) => {
-                // Most operations have none, and a drop that finds nothing is a call, too.
+                // Most operations have no pins: to forget the `None` saves the call of its drop.
                 match pins {
                     Some(pins) => give_back(pins),
                     None => std::mem::forget(pins),

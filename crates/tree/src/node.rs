@@ -20,8 +20,8 @@
 //!    separator equal on every level.
 //! 6. *Space.* `SLOTS + 8·count ≤ heap_start ≤ node_end`; `garbage` is exactly the number of heap
 //!    bytes that belong to no record and no fence.
-//! 7. *Heads.* All searched keys share their first `HEAD_SKIP` suffix bytes, and each slot's head
-//!    is what follows them in its key.
+//! 7. *Heads.* All searched keys share their first `HEAD_SKIP` suffix bytes, and the head of each
+//!    searched slot is what follows them in its key.
 //! 8. *Function of the operations.* A node's bytes after the pool's header depend on nothing but
 //!    the operations applied to it, in order: compaction happens only inside an operation. So
 //!    redo produces the same bytes as forward work did.

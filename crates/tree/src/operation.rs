@@ -3,7 +3,7 @@
 //!
 //! Each is a function that runs one step. Its driver calls it with the tree, the transaction and a
 //! leaf hint, meets the need that it returns, and calls it again with the same arguments. An
-//! operation that is dropped between two steps has changed nothing (need invariant 5).
+//! operation that is dropped between two steps has changed no record (need invariants 2 and 5).
 
 use clearway_base::Result;
 use clearway_sync::step;

@@ -6,13 +6,14 @@
 //!   there are, and a reader's work is bounded by what the record says.
 //!
 //! Invariants
-//! 1. *Immutable.* A chain is never changed. An update stores a new chain and changes the
-//!    reference; the old chain is freed when no transaction can want it back.
-//! 2. *Complete before referred to.* A chain is written from its last page to its first; its
-//!    reference exists only once all pages are there.
+//! 1. *Immutable.* A chain is never changed. An update stores the new value elsewhere and changes
+//!    the record; the old chain is freed when no transaction can want it back.
+//! 2. *Complete before referred to.* A chain is written from its last page to its first; a record
+//!    refers to it only once all pages are there.
 //! 3. *Strict.* Chunk lengths follow from the value's length alone; any page that says otherwise,
 //!    belongs to another tree or is no overflow page makes reading fail with a typed error.
-//! 4. Freeing walks the chain under no lock: the caller knows that no record refers to it.
+//! 4. Freeing walks the chain under no lock: the caller knows that no record refers to it, or that
+//!    the tree was dropped.
 //!
 //! Latch order
 //! : Writing: map page, then the new page (see [`space`](crate::space)). Reading: one page at a
@@ -112,7 +113,8 @@ impl<'v> ChainWriter<'v> {
     }
 
     /// Writes the pages that are still to be written, and returns the chain. No record leads to it
-    /// yet, which the transaction knows from the first page on ([`Upkeep::note_unlinked`]).
+    /// yet; from the first page on, the transaction remembers that
+    /// ([`Upkeep::note_unlinked`](crate::Upkeep::note_unlinked)).
     ///
     /// # Errors
     /// Those of the allocation and of the log. The caller holds no latch.

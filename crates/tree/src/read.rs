@@ -85,7 +85,7 @@ impl<'a> Get<'a> {
     }
 
     /// Returns false if the key is absent; otherwise `out` has its value.
-    #[inline(always)] // Each driver has its own.
+    #[inline(always)] // Each driver has its own copy.
     pub(crate) fn step<C: Locks>(
         &mut self,
         tree: &Tree,

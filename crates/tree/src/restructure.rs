@@ -73,7 +73,7 @@ const RECLAIM_RESERVE: usize = 1017 * 2 + 128;
 /// ([`split_slot`](Node::split_slot)).
 const SPLITS_MAX: usize = 4;
 
-/// Adoptions that one visit to a path makes at most: more than a path has levels.
+/// Adoptions that one visit to a path makes at most: in practice more than a path has levels.
 const ADOPTIONS_MAX: usize = 32;
 
 /// The making of room in the leaf of a key, so that its record can have a value of a certain

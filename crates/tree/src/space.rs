@@ -1,23 +1,25 @@
 //! The space map: pages of the data file that are in use.
 //!
 //! What it is
-//! : Every [`SPACE_SPAN`] pages begin with a space-map page that has one bit for each of them, set
-//!   = allocated. Bits change only as part of a system operation, in the same log record that
-//!   gives the page its content or takes the last pointer to it away, so a page in use is never
-//!   marked as free. (A crash can leave an allocated page to which nothing leads, such as a page
-//!   of an overflow chain that no record refers to yet; `verify` counts these.) In memory there is
-//!   one number only: a hint where the search for a free page may start.
+//! : From page 2 on, every [`SPACE_SPAN`] pages begin with a space-map page that has one bit for
+//!   each of them, set = allocated. Bits change only as part of a system operation. The log record
+//!   that sets a page's bit also gives the page its content; the one that clears it also takes the
+//!   last pointer to the page away, unless there was none before. So a page in use is never marked
+//!   as free. (A crash can leave an allocated page to which nothing leads, such as a page of an
+//!   overflow chain that no record refers to yet; `verify` counts these.) In memory there is one
+//!   number only: a hint where the search for a free page may start.
 //!
 //! Invariants
 //! 1. A page that something durable leads to has its bit set.
 //! 2. A bit is read for allocation, and changed, only under the exclusive latch of its map page,
 //!    held from the search until the record is logged and applied. So no page is given out twice.
-//! 3. `hint`: no page below it is free. (A hint that errs wastes space or time, nothing else.)
+//! 3. `hint`: the search for a free page begins there, since no page below it is free as far as is
+//!    known. (A hint that errs wastes space or time, nothing else.)
 //! 4. A page that is latched is not given out. Its latch is only tried, so if a damaged map offers
 //!    a thread a page that the same thread has latched, the thread does not wait for itself. A page
 //!    that is passed over stays known as free.
-//! 5. A page is given out only if the data file holds it, so what is logged can be redone and
-//!    written without meeting a full disk.
+//! 5. A page is given out only if the data file holds it, so it can be written without meeting a
+//!    full disk. (If a crash shortens the file, redo makes it longer again.)
 //! 6. Except to an undo, a page is given out only if the data file holds [`UNDO_PAGES`] more behind
 //!    it, and an opening restores that length if a crash has shortened the file. So a rollback on
 //!    a full disk, or a recovery, can split that many leaves: an old value may need room that other
@@ -61,9 +63,10 @@ const UNDO_PAGES: u32 = 64;
 /// Allocates and frees pages.
 pub struct SpaceMap {
     pool: Arc<Pool>,
-    /// Low half: no page below it is free. High half: raised by every free, so that an allocation
-    /// that was searching meanwhile does not overwrite what the free said. A hint: all accesses
-    /// are `Relaxed`, and the pages themselves are ordered by their latches.
+    /// Low half: no page below it is free, as far as is known (invariant 3). High half: raised by
+    /// every free, so that an allocation that was searching meanwhile does not overwrite what the
+    /// free said. A hint: all accesses are `Relaxed`, and the pages themselves are ordered by their
+    /// latches.
     hint: AtomicU64,
 }
 

@@ -1,8 +1,9 @@
 //! Point writes: insert, put, update, delete.
 //!
 //! Invariants
-//! 1. *Lock before change.* A record is changed only under its key's exclusive lock, and the lock
-//!    is requested under the same exclusive latch as the change, or was held before.
+//! 1. *Lock before change.* A record is changed only under its key's exclusive lock, which is
+//!    requested in the same exclusive latch hold as the change. (An exclusive lock on the table or
+//!    the database takes its place. An undo requests no lock.)
 //! 2. *No insert into a locked gap.* A key is added to a leaf only after one of two calls in the
 //!    same latch hold: `check`, which found that no other owner holds or awaits the gap that the
 //!    key falls into, or `holds`, which found that the transaction itself holds that gap in X. An

@@ -21,7 +21,8 @@ pub(crate) struct Away {
 impl Drop for Away {
     fn drop(&mut self) {
         if let Some(state) = self.state.take() {
-            // A failed rollback has stopped the engine; later calls return that error.
+            // If the rollback has failed, the engine has stopped or is closed: later calls return
+            // that error.
             let _ = finish::rollback(state);
         }
     }
@@ -60,14 +61,15 @@ impl StateForJob {
     /// a future that was dropped.
     ///
     /// # Errors
-    /// [`Error::Panicked`] if the earlier job has panicked.
+    /// [`Error::Panicked`] if the earlier job has panicked; [`Error::TransactionEnded`] if it had
+    /// no state to return.
     pub(crate) fn take(self) -> Result<Box<TransactionState>> {
         let coming = match self {
             StateForJob::Here(state) => return Ok(state),
             StateForJob::Coming(coming) => coming,
         };
         let (mut away, _) = coming.reply.take_in_later_job()?;
-        // An earlier job that had no state has returned an error then, and returns none.
+        // An earlier job that could not take the state from the job before it has none to return.
         let mut state = away.state.take().ok_or(Error::TransactionEnded)?;
         coming.limit.into_iter().for_each(|limit| state.limit = limit);
         Ok(state)

@@ -10,10 +10,9 @@
 //! - CONTENTION-3. *What was waited for* is counted when the transaction has ended and its locks
 //!   are released, so that counting does not prolong the waits for a hot row; or, if that is
 //!   earlier, after every [`PASSED_MAX`] waits.
-//! - CONTENTION-4. Bounded: at most as many published waits as transactions that have waited and
-//!   run; in each shard [`PAIRS_MAX`] pairs of table and type (those that come later are counted
-//!   under neither) and [`HOT_KEYS`] keys; [`DEADLOCKS`] deadlocks. Less than 1 MiB, besides the
-//!   deadlocks and about 200 bytes for each published wait.
+//! - CONTENTION-4. Bounded: at most one published wait for each running transaction; in each shard
+//!   [`PAIRS_MAX`] pairs of table and type (those that come later are counted under neither) and
+//!   [`HOT_KEYS`] keys; [`DEADLOCKS`] deadlocks.
 //! - CONTENTION-5. A transaction that is granted a lock on a whole table or on the database
 //!   publishes it: the lock table counts the holders of such locks and does not know them.
 //!

@@ -30,7 +30,7 @@ use crate::{
     upkeep_queue::UpkeepQueue,
 };
 
-/// See the module. Everything that runs holds a reference.
+/// See the module.
 pub(crate) struct Core {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) options: EngineOptions,
@@ -98,17 +98,17 @@ impl Core {
     }
 }
 
-/// The log as the pool sees it, from before the log runs.
+/// The log as the pool uses it. The pool is opened before the log runs.
 ///
-/// While recovery redoes, everything it reads is durable already (it syncs the segments first), so
-/// any page may be written; recovery itself sets the pool's redo position.
+/// While recovery redoes, every record that it reads is durable, since it syncs the segments first.
+/// So any page may be written. Recovery itself sets the pool's redo position.
 #[derive(Default)]
 pub(crate) struct WalGate {
     log: OnceLock<Arc<Log>>,
 }
 
 impl WalGate {
-    /// The log runs.
+    /// Gives the pool the log, which runs now.
     pub(crate) fn open(&self, log: Arc<Log>) {
         // A second log behind the same gate does not happen: opening makes one of each.
         let _ = self.log.set(log);

@@ -38,7 +38,7 @@ pub struct Engine {
     /// The result of the close; `None` before it. Latched while the close goes on.
     outcome: Mutex<Option<Result<()>>>,
     recovery: RecoveryReport,
-    /// While the engine may have threads, forks of the process can open none.
+    /// As long as this exists, a fork of the process can open no engine.
     _stay: Stay,
 }
 
@@ -107,8 +107,9 @@ impl Engine {
         &self.recovery
     }
 
-    /// Begins a transaction. If that is not possible every use of it says so, with
-    /// [`Error::Closed`], or [`Error::TooManyTransactions`] when 65,000 run at once.
+    /// Begins a transaction. If that is not possible, each of its operations returns the reason:
+    /// [`Error::Closed`], [`Error::Forked`], or [`Error::TooManyTransactions`] when 65,000 run at
+    /// once.
     #[inline]
     pub fn begin(self: &Arc<Self>) -> Transaction {
         self.begin_as(Kind::NONE)
@@ -201,7 +202,7 @@ impl Engine {
         &self.core.log
     }
 
-    /// Writes what is dirty and moves the start of recovery up to now.
+    /// Writes all dirty pages, and moves the start of recovery forward to approximately now.
     pub fn checkpoint(&self) -> Result<()> {
         let _visit = self.core.visit()?;
         finish::retry_deallocations(&self.transactions);
@@ -229,8 +230,9 @@ impl Engine {
         upkeep::visit_all(&self.transactions)
     }
 
-    /// Copies the database, while it is in use, to the empty directory `to`. If it is closed
-    /// meanwhile the backup fails, and keeps the directory locked until it has noticed.
+    /// Copies the database, while it is in use, to the empty directory `to`. If the engine is
+    /// closed meanwhile, the backup fails, and the directory stays locked until the backup has
+    /// ended.
     ///
     /// None of the log is recycled until the copy ends: while it lasts, the database can write as
     /// much as the log's capacity has room for, and then fails with [`Error::LogFull`].
@@ -320,11 +322,11 @@ impl Engine {
         self.core.pool.health()
     }
 
-    /// Closes the database in good order: what was committed is durable, the next opening has
-    /// nothing to do. Transactions that are still active are left for that opening to undo; every
-    /// further call gives [`Error::Closed`]. The directory stays locked until they have ended, and
-    /// so have all running calls of `backup`, `verify`, `checkpoint`, `maintain`, `create_table`
-    /// and `drop_table`.
+    /// Closes the database: what was committed is durable, and the next opening has nothing to
+    /// redo. It undoes the transactions that are still active at the close. Every further call
+    /// returns [`Error::Closed`]. The directory stays locked until these transactions, and all
+    /// running calls of `backup`, `verify`, `checkpoint`, `maintain`, `create_table` and
+    /// `drop_table`, have ended.
     ///
     /// A second close waits for the first, and returns the same result.
     ///

@@ -16,12 +16,14 @@
 //!   commit record, every tag met). A reader logs nothing; its `ack` is the highest tag it met.
 //! - FINISH-3. A rollback raises no tag: after the undo the visible value is again that of the last
 //!   committed writer, whose commit is durable or covered by the tag.
-//! - FINISH-4. Once the engine has stopped or is closed, no commit succeeds, a reader's included:
-//!   it may have read what an abandoned transaction left behind. For the same reason the error of a
-//!   closure is not delivered then ([`Transaction::check_open`](crate::Transaction::check_open)).
+//! - FINISH-4. A commit that begins after the engine has stopped or was closed fails, a reader's
+//!   included: it may have read what an abandoned transaction left behind. For the same reason the
+//!   error of a closure is not delivered then
+//!   ([`Transaction::check_open`](crate::Transaction::check_open)).
 //! - FINISH-5. The engine frees the values whose freeing a transaction deferred, after that
-//!   transaction's commit. If the engine stops before the transaction's END record (the log record
-//!   after which nothing is left to do for it) is in the log, recovery frees them.
+//!   transaction's commit. If the engine stops or closes before the transaction's END record (the
+//!   log record after which nothing is left to do for it) is durable, recovery frees the values
+//!   whose freeing the durable log does not show to have begun.
 //! - FINISH-6. [`rollback`] returns the highest tag that the transaction met. The caller (`fail` of
 //!   the transaction in `crates/clearway`) delivers nothing that the transaction has read, not even
 //!   an error, before the log is durable up to that tag, as for a reader: "the key is there" is a
@@ -41,7 +43,7 @@ use clearway_sync::invariant;
 
 use crate::transaction_state::{TransactionState, Transactions};
 
-/// A commit that has been requested: locks released, not yet durable.
+/// A transaction that has committed. Its locks are released; it may not be durable yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Committed {
     /// The result may be delivered once the log is durable up to here (FINISH-2).
@@ -51,7 +53,7 @@ pub struct Committed {
 }
 
 /// Commits. See [`Transaction::commit`](crate::Transaction::commit).
-#[inline(always)] // Commits of tasks have their own.
+#[inline(always)] // `commit_as_task` has its own copy.
 pub(crate) fn commit(mut state: Box<TransactionState>) -> Result<Committed> {
     // FINISH-4: after the last read.
     if let Err(error) = state.core.health.check_open() {
@@ -89,8 +91,8 @@ pub(crate) fn commit_as_task(state: Box<TransactionState>) -> Result<Committed> 
     commit(state)
 }
 
-/// Releases the locks of a committed writer: at once, before the commit is durable, unless the
-/// options plug in another `CommitRelease`, which may first wait for durability.
+/// Releases the locks of a committed writer without waiting until the commit is durable, unless the
+/// options plug in a `CommitRelease`, which may do that first.
 #[inline]
 fn release_committed(state: &mut TransactionState, ack: Lsn, end: Lsn) -> Result<()> {
     let core = &state.core;
@@ -114,9 +116,9 @@ fn tidy_up(state: Box<TransactionState>) {
     if state.frees.is_empty() { state.retire() } else { free_deferred(state) }
 }
 
-/// Frees the values whose freeing the transaction deferred (FINISH-5). If that fails, the state is
-/// kept by [`Transactions`], and the next checkpoint tries again; until then the log from the
-/// transaction's first record on is retained.
+/// Frees the values whose freeing the transaction deferred (FINISH-5). If that fails,
+/// [`Transactions`] keeps the state, and the frees are tried again before the next checkpoint;
+/// until then the log from the transaction's first record on is retained.
 #[cold]
 fn free_deferred(mut state: Box<TransactionState>) {
     match state.free_deferred() {
@@ -172,8 +174,8 @@ pub(crate) fn rollback(mut state: Box<TransactionState>) -> Result<Lsn> {
 }
 
 /// Ends a transaction that has logged no change of content: the engine's own work, or a user's
-/// transaction that the stopped engine refuses. Releases its locks and counts neither a commit nor
-/// a rollback.
+/// transaction that the stopped or closed engine refuses. Releases its locks and counts neither a
+/// commit nor a rollback.
 pub(crate) fn leave(mut state: Box<TransactionState>) {
     invariant(!state.wrote, "finish: a transaction that has written must commit or be undone");
     state.report_leaves();

@@ -35,8 +35,8 @@ impl EngineHealth {
     /// Returns true if the engine was closed, for paths where each instruction counts.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
-        // Relaxed: no other load depends on the result. A caller that does not see the close yet is
-        // refused by a later check, at its commit at the latest (FINISH-4).
+        // Relaxed: no other load depends on the result. A caller that does not see the close yet
+        // goes on until a later check sees it; the last check is that of its commit (FINISH-4).
         self.closed.load(Ordering::Relaxed)
     }
 
@@ -49,12 +49,12 @@ impl EngineHealth {
 
     /// Refuses further work.
     pub(crate) fn close(&self) {
-        // Release pairs with the Acquire in `check_open`.
+        // Release pairs with the Acquire in `check_open` and `has_closed`.
         self.closed.store(true, Ordering::Release);
     }
 
-    /// Stops the engine because of `cause`: nothing further is acknowledged. Returns the error for
-    /// the caller.
+    /// Stops the engine because of `cause`. Returns the error for the caller. A close is no
+    /// failure: [`Error::Closed`] stops nothing.
     pub(crate) fn fail(&self, cause: Error) -> Error {
         let cause = match cause {
             Error::Closed => return Error::Closed,

@@ -24,7 +24,7 @@ impl Kind {
         usize::from(self.0)
     }
 
-    /// As the public record of a transaction has it.
+    /// The number as an entry of the transaction table holds it.
     #[inline]
     pub(crate) fn bits(self) -> u16 {
         self.0

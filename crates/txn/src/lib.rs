@@ -10,9 +10,10 @@
 //!  Core ◄─────────────────┘  the services: log, locks, pool, tables, log space, checkpoints, …
 //! ```
 //!
-//! `commit` returns when the commit record stands in the log buffer and the locks are released. It
-//! neither flushes nor requests a flush: the caller waits for `ack` (`Log::wait_durable`), or
-//! requests a flush (`Log::request_flush`) and polls later (`Log::poll_durable`).
+//! `commit` returns when the commit record (of a transaction that has written) stands in the log
+//! buffer and the locks are released. It does not request that this record be flushed: the caller
+//! waits for `ack` (`Log::wait_durable`, or `Log::poll_durable` as a task), or requests a flush
+//! (`Log::request_flush`) and compares `Log::durable` later.
 //!
 //! | module | contents |
 //! | --- | --- |

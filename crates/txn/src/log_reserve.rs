@@ -5,8 +5,8 @@ use clearway_base::{Error, Result};
 use clearway_log::Log;
 use clearway_sync::Mutex;
 
-/// Log space that belongs to the engine (TXN-SPACE-3). Its mutex is taken only by rollbacks that
-/// ran out of their own reservation, and by checkpoints.
+/// Log space that belongs to the engine (TXN-SPACE-3). Commits do not use it: its mutex is taken by
+/// rollbacks that need more than their own reservation, by checkpoints, and for statistics.
 pub(crate) struct Reserve {
     held: Mutex<u64>,
     target: u64,
@@ -17,7 +17,7 @@ const RESERVE_BYTES: u64 = 8 * clearway_base::RECORD_LEN_MAX as u64;
 
 impl Reserve {
     /// Reserves its log space: 1/32 of the log's capacity, but at most [`RESERVE_BYTES`]. On a full
-    /// disk it begins with nothing: the opening's checkpoint makes room for it.
+    /// disk it begins with nothing, and checkpoints refill it.
     pub(crate) fn open(log: &Log) -> Result<Reserve> {
         let target = RESERVE_BYTES.min(log.capacity_bytes() / 32);
         let held = match log.reserve_space(target) {
@@ -41,8 +41,7 @@ impl Reserve {
     /// brings the reserve back to its size afterwards.
     ///
     /// # Errors
-    /// [`Error::LogFull`](clearway_base::Error::LogFull), and the errors of the disk; nothing is
-    /// taken then.
+    /// Those of [`Log::try_reserve_space`]; nothing is taken then.
     pub(crate) fn take_all(&self, bytes: u64, log: &Log) -> Result<()> {
         let taken = self.take(bytes);
         if taken == bytes {
@@ -62,7 +61,7 @@ impl Reserve {
     }
 
     /// Brings the reserve back to its size, if the log has room. Does not wait for room: the caller
-    /// is a checkpoint, and only checkpoints make room.
+    /// is a checkpoint, for which threads that need room wait.
     pub(crate) fn refill(&self, log: &Log) {
         let missing = self.target.saturating_sub(*self.held.lock());
         if missing > 0 && log.try_reserve_space(missing).is_ok() {

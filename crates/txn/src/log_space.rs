@@ -5,27 +5,31 @@
 //! backup needs. So how long a reservation that finds no room waits depends on the transaction or
 //! backup that keeps the oldest segment:
 //! - If there is none, a checkpoint frees the segment. The reservation waits for the checkpointer's
-//!   next one, however late it begins and however long it takes, unless that fails
-//!   (`crates/log/src/log_space/waiting.rs`).
-//! - If it is its own transaction, it fails at once: it would wait for itself. So does a
-//!   reservation of the checkpointer, which tries failed deallocations again, and every reservation
-//!   once the engine is closed.
-//! - If it is another transaction or a backup, it waits 100 ms at most, since most transactions are
-//!   short. It fails at once if a checkpoint was fruitless because of that transaction or backup
-//!   100 ms ago or earlier.
+//!   next checkpoint, however late it begins and however long it takes, unless that checkpoint
+//!   fails (`crates/log/src/log_space/waiting.rs`).
+//! - If it is the transaction for which the reservation is made, the reservation fails at once:
+//!   that transaction would wait for itself. A reservation of the checkpointer, which tries failed
+//!   deallocations again, fails at once in all these cases, and so does every reservation once the
+//!   engine is closed.
+//! - If it is another transaction or a backup, the reservation waits 100 ms at most, since most
+//!   transactions are short. It fails at once if a checkpoint was fruitless because of that
+//!   transaction or backup 100 ms ago or earlier.
 //!
-//! It also waits 100 ms at most in two other cases: the log still ends in its oldest segment (then
-//! reservations of running transactions have taken the rest), or the engine has no checkpointer.
+//! A reservation also waits 100 ms at most if the log still ends in its oldest segment (then
+//! reservations of running transactions have taken the rest), or if the engine has no checkpointer.
+//! A reservation that waits for one of these reasons goes on waiting after the 100 ms as long as a
+//! checkpoint runs that will free a segment.
 //!
 //! Invariants:
-//! - TXN-LOG-SPACE-1. Nothing here waits for a checkpoint: reservations read atomics and take
-//!   latches that are held for a few instructions; they never take the checkpoints' mutex.
+//! - TXN-LOG-SPACE-1. No reservation takes the checkpoints' mutex. To find out what keeps the log,
+//!   a reservation reads atomics, and takes latches that are held for a few instructions.
 //! - TXN-LOG-SPACE-2. A transaction does nothing for its age to be known: the checkpointer notes
-//!   where the log ends, twenty times a second, and the age is computed from these notes.
-//! - TXN-LOG-SPACE-3. A reservation waits without a time limit only for a checkpoint that the
-//!   checkpointer takes if it is requested: the condition for the wait
-//!   ([`LogSpace::can_give_back`] for the log's end, and a checkpointer that runs) suffices for the
-//!   checkpoint.
+//!   where the log ends, about twenty times a second while it takes no checkpoint, and the age is
+//!   computed from these notes.
+//! - TXN-LOG-SPACE-3. A reservation waits without a time limit only for a checkpoint that runs and
+//!   will free a segment, and for one that the checkpointer takes if it is requested: the condition
+//!   for the latter wait ([`LogSpace::can_give_back`] for the log's end, and a checkpointer that
+//!   runs) suffices for the checkpoint.
 
 use std::{
     sync::Arc,
@@ -44,12 +48,12 @@ use crate::{
     transaction_table::TransactionTable,
 };
 
-/// Reservations wait this long for the end of the transaction or backup that keeps the log, counted
-/// from the end of the first checkpoint that freed nothing because of it.
+/// Once this time has passed since a checkpoint first freed nothing because of a transaction or
+/// backup, reservations no longer wait for the end of that transaction or backup.
 const KEEPER_WAIT: Duration = Duration::from_millis(100);
 
-/// The log's space: who keeps it, the engine's reserve, and the observations from which waits for
-/// it are judged.
+/// The log's space: what keeps it, the engine's reserve, and the observations that decide how long
+/// reservations wait.
 pub(crate) struct LogSpace {
     log: Arc<Log>,
     segment_bytes: u64,
@@ -171,7 +175,7 @@ impl ReservedSpace {
         Ok(ReservedSpace { space, bytes })
     }
 
-    /// Returns the number of bytes, which the caller gives back from now on.
+    /// Returns the number of bytes, which are the caller's from now on.
     pub(crate) fn take(mut self) -> u64 {
         std::mem::take(&mut self.bytes)
     }

@@ -1,35 +1,36 @@
-//! Log space: what a transaction has reserved, and the engine's own reserve.
+//! The log space that a transaction has reserved.
 //!
 //! Invariants:
 //! - TXN-SPACE-1. Every byte a transaction inserts is paid out of bytes it reserved in the log
 //!   before it took a latch, and so is the trailer of the group that its commit record will stand
-//!   in. Reservations come in chunks, so that the log's counter is rarely touched. (Images for the
-//!   redo check belong to no reservation: an image for which the log has no free space is left
-//!   out.)
-//! - TXN-SPACE-2. `held ≥ for_undo + frees + END` between operations. So the reservation pays for a
-//!   rollback of everything logged so far and its `END` record, and also for a commit: the `COMMIT`
-//!   record with the deferred frees, further `FREES` records, and `END`. A rollback therefore never
-//!   runs out of log. When a change has been undone, `for_undo` is lowered by exactly the amount by
-//!   which the change had raised it. (A loser's reservation was lost with its process, and its
-//!   `for_undo` is zero: recovery reserves space for each undo when it begins it.)
+//!   in. In logs of 64 MiB and more, reservations come in chunks, so that the log's counter is
+//!   rarely touched. (Images for the redo check belong to no reservation: an image for which the
+//!   log has no free space is left out.)
+//! - TXN-SPACE-2. Once the transaction has logged a change, `held ≥ for_undo + frees + END` between
+//!   its operations. So the reservation pays for the compensations of everything logged so far and
+//!   the `END` record of a rollback, and also for a commit: the `COMMIT` record with the deferred
+//!   frees, further `FREES` records, and `END`. When a change has been undone, `for_undo` is
+//!   lowered by exactly the amount by which the change had raised it. (A loser's reservation was
+//!   lost with its process, and its `for_undo` is zero: recovery reserves space for each undo when
+//!   it begins it.)
 //! - TXN-SPACE-3. TXN-SPACE-2 does not cover the page splits and the freeing of pages that an undo
 //!   may need, since their number is not known before. Their log space comes from the engine's
-//!   reserve, and so does that of checkpoints, which alone can make room when the log is full. No
-//!   reserve suffices for every number of splits: when it is used up, undos reserve space beyond
-//!   the log's capacity, and so do checkpoints that will free a segment. If the disk is full as
-//!   well, an undo starts with only the space that TXN-SPACE-2 has kept. If it uses more (for a
-//!   page split, or because it is a loser's), this is the one exception to TXN-SPACE-1 and
+//!   reserve, and so does that of checkpoints. No reserve suffices for every number of splits. When
+//!   it is used up, undos and checkpoints reserve space in the log; if the log is full, undos, and
+//!   checkpoints that will free a segment, reserve it beyond the log's capacity. If the disk is
+//!   full as well, an undo starts with only the space that TXN-SPACE-2 has kept. If it uses more
+//!   (for a page split, or because it is a loser's), this is the one exception to TXN-SPACE-1 and
 //!   TXN-SPACE-2: `held` is too low, possibly below zero, until the next reservation or the end of
-//!   the transaction reserves the difference (`make_do`, `pay`).
+//!   a transaction in this state succeeds in reserving the difference (`make_do`, `pay`).
 
 use clearway_base::{Error, Result};
 use clearway_log::{HEADER_BYTES, Log, RECORD_ALIGN, TRAILER_BYTES_MAX, record_bytes};
 
 use crate::log_space::LogSpace;
 
-/// The minimum bytes of a reservation: some eight small transactions.
+/// The bytes that are reserved at a time if fewer are missing: some eight small transactions.
 const CHUNK_BYTES: u64 = 8 << 10;
-/// The bytes that a transaction's state keeps for the next transaction.
+/// Upper bound on the bytes that a transaction's state keeps for the next transaction.
 const KEEP_BYTES: u64 = 12 << 10;
 /// Logs smaller than this are not shared out in chunks: small tests need each byte.
 const SMALL_LOG_BYTES: u64 = 64 << 20;
@@ -44,7 +45,7 @@ const FREE_GROWTH: u64 = 128;
 /// By how much a compensation's body may be longer than the body it undoes.
 const COMPENSATION_SLACK: u64 = 64;
 
-/// The log bytes that the undo of a change with a body of `len` bytes takes.
+/// Upper bound on the log bytes of the compensation of a change with a body of `len` bytes.
 #[inline]
 fn undo_bytes(len: usize) -> u64 {
     record_bytes(len) + COMPENSATION_SLACK
@@ -53,8 +54,8 @@ fn undo_bytes(len: usize) -> u64 {
 /// A transaction's log space reservation.
 #[derive(Default)]
 pub(crate) struct SpaceReservation {
-    /// Reserved and not yet spent. Below zero after an operation that used more than it reserved:
-    /// the next reservation includes the difference, or `end` reserves it.
+    /// Reserved and not yet spent. Below zero after an undo that used more than was reserved
+    /// (TXN-SPACE-3): the next reservation includes the difference, or `end` tries to reserve it.
     held: i64,
     /// The log bytes of a rollback of everything logged so far, without `END` (TXN-SPACE-2).
     for_undo: u64,
@@ -63,8 +64,8 @@ pub(crate) struct SpaceReservation {
     /// True if a part of `held` may lie beyond the log's capacity (TXN-SPACE-3). Nothing is then
     /// kept for the next transaction.
     has_gone_beyond: bool,
-    /// If log and disk are full and an undo makes do with less than it wants: what it wants, and
-    /// `held` then.
+    /// Set when log and disk are full and an undo starts with less than it wants: the bytes that it
+    /// wants, and `held` at its start.
     made_do: Option<(i64, i64)>,
 }
 
@@ -110,8 +111,8 @@ impl SpaceReservation {
     fn fetch(&mut self, space: &LogSpace, number: u32, wanted: i64) -> Result<()> {
         let missing = (wanted - self.held) as u64;
         let log = space.log();
-        // The chunk, which is more than is needed now, is reserved only if that neither waits nor
-        // fails; otherwise only the missing bytes are.
+        // The chunk, which is more than is needed now, is reserved only if that succeeds without a
+        // truncation of the log; otherwise only the missing bytes are.
         let is_shared_out = missing < CHUNK_BYTES && log.capacity_bytes() >= SMALL_LOG_BYTES;
         let reserved = if is_shared_out && log.try_reserve_space(CHUNK_BYTES).is_ok() {
             CHUNK_BYTES
@@ -135,7 +136,9 @@ impl SpaceReservation {
     }
 
     /// Makes room for an undo and its restructuring, if the reservation, the engine's reserve and
-    /// the log have it at once.
+    /// the log have it at once. Returns true also if
+    /// [`reserve_undo`](SpaceReservation::reserve_undo) has found that the undo must begin with
+    /// less.
     pub(crate) fn try_reserve_undo(&mut self, space: &LogSpace, bytes: u64) -> bool {
         let wanted = self.wanted(bytes);
         if self.held >= wanted || self.made_do == Some((wanted, self.held)) {
@@ -234,7 +237,8 @@ impl SpaceReservation {
     }
 
     /// Called when the `COMMIT` record and its `FREES` records are inserted: no rollback needs
-    /// space any more, and at most the `END` record is still to be inserted.
+    /// space any more. Of the records that `held` pays for, at most `END` is still to be inserted:
+    /// the steps of the deferred frees reserve their own space.
     #[inline]
     pub(crate) fn commit(&mut self) {
         (self.for_undo, self.frees) = (0, 0);

@@ -11,7 +11,7 @@
 //!   is also listed from its first wait to the beginning of its end, while others run, and again
 //!   while its end waits for something: its agent may have to go on with it.
 //! - SUSPENDED-2. The lists are read only when a lock was denied and a blocking wait begins.
-//!   Before, a closure costs some ten instructions, and writes the thread's own memory only.
+//!   Otherwise a closure costs some ten instructions, and writes the thread's own memory only.
 //! - SUSPENDED-3. A listed transaction that a thread of the engine ends (a rollback or a commit
 //!   that was handed over) is not suspended: its locks are released whether or not this thread
 //!   blocks.

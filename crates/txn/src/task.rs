@@ -11,11 +11,12 @@
 //! ```
 //!
 //! A task may be dropped at any time:
-//! - The future of an *operation*: it has had no effect (TASK-2), and the transaction goes on.
+//! - The future of an *operation*: the operation has changed no record (TASK-2), and the
+//!   transaction goes on, unless it is the victim of a deadlock.
 //! - A *transaction* before its commit was requested: it is rolled back, by the drop itself if
 //!   there is nothing to undo, otherwise by a thread of the engine.
-//! - The future of a commit, once it was polled: the transaction is committed, and becomes durable
-//!   soon.
+//! - The future of a *commit*, once it was polled: the commit takes place all the same, and its
+//!   flush is requested.
 //!
 //! Invariants:
 //! - TASK-4. The state of a transaction is in one place: in its [`Transaction`], or in a job of
@@ -248,7 +249,7 @@ impl Transaction {
     }
 
     /// As [`commit`](Self::commit), for a task. If the future is dropped once it was polled, the
-    /// transaction is committed.
+    /// commit takes place all the same.
     pub async fn commit_as_task(mut self) -> Result<Committed> {
         if let Some(committed) = self.commit_at_once() {
             return committed;

@@ -24,8 +24,8 @@ pub(crate) struct TaskWork {
     pub(crate) timer: Arc<Timer>,
     /// Everything that blocks, except waits for log space.
     pub(crate) blocking: Arc<Offload>,
-    /// Waits for log space, which end when transactions end: `blocking` may have to end them
-    /// (OFFLOAD-2).
+    /// Waits for log space. Such a wait may last until a transaction ends, and a job of `blocking`
+    /// may have to end that transaction (OFFLOAD-2).
     pub(crate) log_space: Arc<Offload>,
     /// The threads that run; they are started for the first transaction of a task.
     threads: Mutex<Threads>,
@@ -88,7 +88,8 @@ impl TaskWork {
         Ok(())
     }
 
-    /// Waits for the rollbacks that were handed over (TASK-5).
+    /// Waits until the thread of `blocking` has no job, so that the rollbacks that were handed over
+    /// are done (TASK-5).
     pub(crate) fn wait_idle(&self) {
         self.blocking.wait_idle();
     }

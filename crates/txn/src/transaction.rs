@@ -18,12 +18,14 @@ use crate::{
 
 /// A running transaction. It may move between threads, and rolls back when it is dropped.
 ///
-/// An operation that fails has changed nothing. After [`Error::Deadlock`] the whole transaction
-/// has been rolled back and every further call is [`Error::TransactionEnded`]; after every other
-/// error, [`Error::LockTimeout`] and [`Error::WouldBlock`] among them, it goes on.
+/// An operation that fails has changed no record; locks that it took may stay. After
+/// [`Error::Deadlock`] the whole transaction has been rolled back and every further operation
+/// returns [`Error::TransactionEnded`]. After any other error, [`Error::LockTimeout`] and
+/// [`Error::WouldBlock`] among them, the transaction goes on, unless the engine has stopped or is
+/// closed.
 pub struct Transaction {
-    /// `None` once the transaction has ended, and while a thread of the engine has the state
-    /// (TASK-4).
+    /// `None` if the transaction could not begin, once it has ended, and while a thread of the
+    /// engine has the state (TASK-4).
     pub(crate) state: Option<Box<TransactionState>>,
     /// True if the transaction belongs to a task, which must not be blocked by its rollback.
     pub(crate) is_of_task: bool,
@@ -33,7 +35,8 @@ pub struct Transaction {
     /// The number of its engine's opening. Compared together with the id, since transactions of
     /// different databases may have the same id.
     opening: u64,
-    /// Boxed together, so that each transaction initializes one word for them.
+    /// The parts that few transactions have, in one box, so that each transaction initializes one
+    /// word for all of them.
     pub(crate) aside: Option<Box<Aside>>,
 }
 
@@ -155,7 +158,7 @@ impl Transaction {
     }
 
     /// Sets how long further operations of this transaction wait for locks. Returns the limit that
-    /// was set before.
+    /// was set before, if the transaction's state is here (TASK-4).
     pub fn set_wait_limit(&mut self, limit: WaitLimit) -> WaitLimit {
         match (&mut self.state, self.aside.as_mut().and_then(|aside| aside.away.as_mut())) {
             (Some(state), _) => std::mem::replace(&mut state.limit, limit),
@@ -179,7 +182,8 @@ impl Transaction {
 
     /// Returns the LSN up to which the log must be durable before the caller may reveal anything
     /// that the transaction has read. Also valid after a deadlock, when the transaction has been
-    /// rolled back before the caller gets the error.
+    /// rolled back before the caller gets the error. Not valid while a thread of the engine has the
+    /// state (TASK-4).
     pub fn seen(&self) -> Lsn {
         match &self.state {
             Some(state) => state.owner.max_tag(),
@@ -211,9 +215,9 @@ impl Transaction {
     }
 
     /// Makes this transaction the next attempt of one that was a deadlock's victim. It takes over
-    /// that one's age, so it is chosen as a victim only after all transactions that have not been
-    /// victims, and after younger former victims (VICTIM-2). It first tries to take the locks that
-    /// the lost attempt needed, unless they are many. Call this before the first operation.
+    /// that one's priority: it is chosen as the victim of a cycle only if all other members are
+    /// former victims too, and older (VICTIM-2). It first tries to take the locks that the lost
+    /// attempt needed, unless they are many. Call this before the first operation.
     ///
     /// # Errors
     /// [`Error::Deadlock`] if it is a victim again; it has then been rolled back.
@@ -233,7 +237,7 @@ impl Transaction {
         }
     }
 
-    /// Runs an operation on a table; a deadlock's victim is rolled back at once.
+    /// Runs an operation on a table. A deadlock's victim is rolled back before this returns.
     #[inline]
     fn run<R>(
         &mut self,
@@ -414,20 +418,20 @@ impl Transaction {
         if is_own { Ok(savepoint.serial) } else { Err(Error::UnknownSavepoint) }
     }
 
-    /// Commits: the commit record stands in the log and all locks are released (unless the options
-    /// say otherwise) when this returns, but the transaction is **not yet durable**. Its result may
-    /// be delivered once the log is durable up to `ack` (FINISH-2). The caller must request that:
-    /// it waits with [`Log::wait_durable`](clearway_log::Log::wait_durable), or calls
-    /// [`Log::request_flush`](clearway_log::Log::request_flush) and compares
-    /// [`Log::durable`](clearway_log::Log::durable) later. The engine requests no flush for this
-    /// commit: without one of these calls it becomes durable only with a flush that was requested
-    /// for something else.
+    /// Commits: when this returns, the commit record of a transaction that has written stands in
+    /// the log buffer and all locks are released, but the transaction may **not be durable yet**.
+    /// Its result may be delivered once the log is durable up to `ack` (FINISH-2). The caller must
+    /// request the flush: it waits with [`Log::wait_durable`](clearway_log::Log::wait_durable), or
+    /// calls [`Log::request_flush`](clearway_log::Log::request_flush) and compares
+    /// [`Log::durable`](clearway_log::Log::durable) later. Without one of these calls the commit
+    /// becomes durable with a flush that was requested for another reason.
     ///
     /// # Errors
-    /// [`Error::TransactionEnded`]; [`Error::Poisoned`] or [`Error::Closed`] if the engine has
-    /// stopped: the transaction did not take place. [`Error::OutcomeUnknown`] only if the options
-    /// plug in a [`CommitRelease`](crate::parts::CommitRelease) that keeps locks until the commit
-    /// is durable, and the log failed first.
+    /// [`Error::TransactionEnded`], or the reason why the transaction could not begin;
+    /// [`Error::Poisoned`] if the engine has stopped, and [`Error::Closed`] if it was closed: the
+    /// transaction did not take place. [`Error::OutcomeUnknown`] only if the options plug in a
+    /// [`CommitRelease`](crate::parts::CommitRelease) that keeps locks until the commit is durable,
+    /// and the log failed first.
     #[inline]
     pub fn commit(mut self) -> Result<Committed> {
         self.check_process()?;
@@ -493,7 +497,8 @@ impl Transaction {
         if self.is_of_task {
             return away::leave_to_engine(state);
         }
-        // A failed rollback has stopped the engine; later calls return that error.
+        // If the rollback has failed, the engine has stopped or is closed: later calls return that
+        // error.
         let _ = finish::rollback(state);
     }
 }

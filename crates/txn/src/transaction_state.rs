@@ -3,20 +3,20 @@
 //! [`TransactionState`] implements the tree's [`Environment`](clearway_tree::Environment): what an
 //! operation requests under its latches goes directly to the lock table and to the log. It also
 //! runs work that belongs to no user (ghost reclaim, the catalogue, the losers that recovery
-//! undoes). Such work differs in what it logs, may use the participant records that are reserved
-//! for the engine, and takes no locks while recovery runs it.
+//! undoes). Such work may use the participant records that are reserved for the engine. While
+//! recovery runs it, it takes no locks.
 //!
 //! Invariants:
-//! - TXN-1. `undo` obeys UNDO-1. Until the transaction commits, the `word` of its
-//!   `TransactionEntry`, which other threads may read, names exactly the head of `undo` as the
-//!   change at which recovery would begin the undo (TXN-TABLE-3, TXN-TABLE-4).
+//! - TXN-1. `undo` obeys UNDO-1. Until the transaction commits, and except during a `log_*` call,
+//!   the `word` of its `TransactionEntry`, which other threads may read, names the head of `undo`
+//!   as the change at which recovery would begin the undo (TXN-TABLE-3, TXN-TABLE-4).
 //! - TXN-2. No log space and no lock is awaited under a latch: what an operation would have to wait
-//!   for, it returns as a need, and its driver calls [`Wait`](clearway_tree::Wait) with no latch
-//!   held. A `log_*` call may wait under a latch, but only for room in the log's ring. The flush
-//!   that makes the room needs no lock, no page latch and no log space that a transaction could
-//!   reserve. Besides the disk it waits only for threads that fill their part of the ring, which
-//!   wait for nothing meanwhile. If the flush fails, the call fails too. (Images for the redo check
-//!   take log space that is free, or are left out.)
+//!   for, it returns as a need, and its driver waits with no latch held
+//!   ([`Wait`](clearway_tree::Wait), `tasks`). A `log_*` call may wait under a latch, but only for
+//!   room in the log's ring and for mutexes of the log. The flush that makes the room needs no
+//!   lock, no page latch and no log space that a transaction could reserve. It waits only for the
+//!   disk, for mutexes of the log, and for threads that fill their part of the ring, which wait for
+//!   nothing meanwhile. (Images for the redo check take log space that is free, or are left out.)
 //! - TXN-3. Exactly one compensation is logged for each undone change; logging it removes the
 //!   change from the undo list.
 //! - TXN-4. A state holds a reference to the engine's core, also while it is in a free list (there
@@ -27,8 +27,8 @@
 //!   compared.
 //! - TXN-6. While an operation or an undo on a table runs, `cover` is the range-lock mode that the
 //!   transaction's absolute locks on the table and the database imply for each key of the table.
-//!   The transaction requests no range lock that `cover` covers, and so it reads no tags of single
-//!   keys. That is safe: when it was granted the absolute lock, it read that lock's self and
+//!   The transaction requests no range lock that `cover` covers, so it does not read the tag of
+//!   that lock. That is safe: when it was granted the absolute lock, it read that lock's self and
 //!   descendant tags, and no commit of another transaction can raise these while the absolute lock
 //!   is held.
 
@@ -71,7 +71,8 @@ use crate::{
     upkeep_queue::Report,
 };
 
-/// The number of tables whose leaf hints a state keeps from one transaction to the next.
+/// Upper bound on the number of tables whose leaf hints a state keeps from one transaction to the
+/// next. A state that has used more tables keeps none.
 const TABLES_KEPT: usize = 16;
 
 /// A lock on a table, or on the database, that was denied.
@@ -103,7 +104,7 @@ pub(crate) struct TransactionState {
     range_modes: Option<&'static RangeModes>,
     pub(crate) undo: UndoList,
     pub(crate) reservation: SpaceReservation,
-    /// Whether this transaction has logged anything of its own.
+    /// Whether this transaction has logged a record of its own.
     pub(crate) wrote: bool,
     /// Whether changes are being undone: their log space then comes from what was reserved for
     /// that.
@@ -111,7 +112,8 @@ pub(crate) struct TransactionState {
     pub(crate) limit: WaitLimit,
     /// Whether the transaction has published a wait for a lock, or an absolute lock.
     has_published: bool,
-    /// The lock and mode that were denied to this transaction when it became a deadlock's victim.
+    /// The range lock and mode that were denied to this transaction when it became a deadlock's
+    /// victim.
     refused: Option<(LockId, RangeMode)>,
     /// The waits of this transaction that have not been counted yet.
     passed_waits: Vec<PassedWait>,
@@ -127,8 +129,8 @@ pub(crate) struct TransactionState {
     pub(crate) reported: Vec<Report>,
     /// Values to free once the transaction has committed.
     pub(crate) frees: DeferredDeallocations,
-    /// The overflow chain to which no record leads, left by an operation that has failed or undone
-    /// a change.
+    /// The overflow chain to which no record leads: one that an operation has begun to write and
+    /// has not completed, or one whose record an undo has taken away.
     unlinked: Option<(TreeId, [u8; 16])>,
     /// The progress of the deferred deallocations, from the commit record to the END record.
     freeing: Option<Deallocation>,
@@ -212,8 +214,8 @@ impl TransactionState {
         self.core.transactions.entry(self.number())
     }
 
-    /// Ends the transaction and puts this state into the free list for the next one. The caller has
-    /// finished the `TransactionEntry` and released the locks.
+    /// Ends the transaction, and puts this state into a free list for a later one or, if the engine
+    /// was closed, drops it. The caller has finished the `TransactionEntry` and released the locks.
     #[inline]
     pub(crate) fn retire(mut self: Box<Self>) {
         self.reservation.end(&self.core.log);
@@ -283,8 +285,8 @@ impl TransactionState {
     }
 
     /// Does what [`enter_first`](TransactionState::enter_first) does. Calls `denied` for each lock
-    /// that was denied; the lock is held if that succeeds.
-    #[inline(always)] // Each driver has its own.
+    /// that was denied; once that call has succeeded, the lock is held.
+    #[inline(always)] // Each driver has its own copy.
     fn enter_with<E: From<Error>>(
         &mut self,
         table: &Table,
@@ -352,7 +354,8 @@ impl TransactionState {
         Ok(())
     }
 
-    /// Records in all tables that the transaction holds another lock on the database.
+    /// Records in each used table the lock that the transaction now holds on the database, and
+    /// publishes the lock if it is absolute.
     fn cover_tables(&mut self) {
         let database = self.database;
         self.publish_absolute(Wanted::DATABASE.tree(), database);
@@ -395,7 +398,7 @@ impl TransactionState {
         result
     }
 
-    /// Undoes what was done since a savepoint, and forgets those that were set after it.
+    /// Undoes what was done since a savepoint, and forgets the savepoints that were set after it.
     ///
     /// # Errors
     /// [`Error::UnknownSavepoint`] if a rollback went past it. If the undo fails, the engine is
@@ -588,7 +591,8 @@ impl Drop for TransactionState {
     fn drop(&mut self) {
         self.reservation.close(&self.core.log);
         if !self.entry().is_clear() {
-            // Dropped by a panic, or left to recovery: no transaction begins with this record.
+            // Dropped by a panic, or left to recovery: no later transaction gets this participant
+            // record.
             self.owner.keep_number();
         }
     }

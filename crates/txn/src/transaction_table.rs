@@ -1,17 +1,17 @@
 //! The transaction table: the register of running transactions, without a mutex that all of them
 //! touch.
 //!
-//! All that other threads may see of a transaction lies in its *participant record*, which has the
-//! number of its lock owner and stays at its place for the life of the engine ([`Participants`]).
-//! This layer's part of it is a [`TransactionRecord`]: the [`TransactionEntry`], which the
-//! checkpointer and the statistics read, and the waits that the transaction has published. The
-//! rest, its lock owner, undo list and log space reservation, is a boxed
-//! [`TransactionState`](crate::transaction_state) that moves between a free list and the running
-//! [`Transaction`](crate::Transaction), so that the next transaction reuses its memory.
+//! The part of a transaction that other threads may read lies in its *participant record*, which
+//! has the number of its lock owner and stays at its place for the life of the engine
+//! ([`Participants`]). This layer's part of it is a [`TransactionRecord`]: the
+//! [`TransactionEntry`], which the checkpointer and the statistics read, and the waits that the
+//! transaction has published. The rest, its lock owner, undo list and log space reservation, is a
+//! boxed [`TransactionState`](crate::transaction_state) that moves between a free list and the
+//! running [`Transaction`](crate::Transaction), so that the next transaction reuses its memory.
 //!
 //! Invariants:
-//! - TXN-TABLE-1. A `TransactionEntry` is written only by the thread that runs the transaction of
-//!   its record.
+//! - TXN-TABLE-1. A `TransactionEntry`, except its `handed_over`, is written only by the thread
+//!   that runs the transaction of its record.
 //! - TXN-TABLE-2. `first` is at or before the transaction's first record: it is set, from the log's
 //!   end, before that record is inserted.
 //! - TXN-TABLE-3. Around each insert that changes what recovery must do for the transaction, `word`
@@ -59,9 +59,9 @@ use crate::{
 const NUMBER_BITS: u32 = 16;
 /// Bits that count the transactions of a record, below the epoch's.
 const SEQUENCE_BITS: u32 = 32;
-/// Transactions that users may run at once. The other records are for the engine's own work, also
-/// in an opening that has to undo this number of transactions. Those that are left to recovery
-/// (TXN-TABLE-6) count.
+/// A new participant record is made for a user's transaction only if fewer than this number are in
+/// use. The others are for the engine's own work, also in an opening that has to undo this number
+/// of transactions. Records that are left to recovery (TXN-TABLE-6) are in use.
 pub(crate) const TRANSACTIONS_MAX: u32 = 65_000;
 /// Upper bound on all of them.
 pub(crate) const ALL_TRANSACTIONS_MAX: u32 = PARTICIPANTS_MAX;
@@ -78,15 +78,15 @@ pub(crate) struct TransactionEntry {
     id: AtomicU64,
     /// The work that recovery would have to do for it: LSN << 2 | flags. See the module's diagram.
     word: AtomicU64,
-    /// TXN-TABLE-2; 0 while it has logged nothing.
+    /// TXN-TABLE-2; 0 until the transaction is about to log its first record.
     first: AtomicU64,
     /// The number of its deferred deallocations that have begun.
     begun: AtomicU64,
     /// True if no transaction runs here any more and the next opening does the unfinished work
     /// (TXN-TABLE-6).
     left: AtomicBool,
-    /// The number of the last transaction whose end was handed over to a thread of the engine, plus
-    /// 1, modulo 2¹⁶.
+    /// The generation of the last transaction whose end was handed over to a thread of the engine,
+    /// plus 1, modulo 2¹⁶.
     handed_over: AtomicU16,
     /// The type of the running transaction. (It shares eight bytes with `left`, so that the entry
     /// fits one cache line.)
@@ -111,7 +111,7 @@ impl TransactionEntry {
     /// Starts transaction `id` here.
     #[inline]
     pub(crate) fn start(&self, id: TxnId) {
-        // Release pairs with the Acquire loads in `snapshot`, as all stores here do.
+        // Release pairs with the Acquire loads in `snapshot`, as do the other Release stores here.
         let is_clear = self.word.load(Ordering::Relaxed) == 0;
         invariant(is_clear, "transaction table: an entry is clear when a transaction begins");
         self.id.store(id.0, Ordering::Release);
@@ -137,8 +137,8 @@ impl TransactionEntry {
         self.word.store(undo.0 << LSN_SHIFT, Ordering::Release);
     }
 
-    /// Called after the commit, and at each of the deferred deallocations: recovery would do those
-    /// that have not begun.
+    /// Called after the commit, and at each step of the deferred deallocations: recovery would do
+    /// those that have not begun.
     pub(crate) fn set_deallocations(&self, commit: Lsn, begun: u64) {
         // Relaxed: own store (TXN-TABLE-1).
         let is_running = self.id.load(Ordering::Relaxed) != 0;

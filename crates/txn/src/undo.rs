@@ -5,7 +5,9 @@
 //!
 //! Invariants:
 //! - UNDO-1. The entries are exactly the transaction's changes that have not been undone, in the
-//!   order in which they were logged. So an entry's undo-next is the entry before it.
+//!   order in which they were logged. So an entry's undo-next is the entry before it. (While
+//!   recovery undoes a change, the list has only this change and, without a body, the one before
+//!   it.)
 //! - UNDO-2. Bodies lie one after another in one arena; an entry's body ends where the next begins.
 
 use clearway_base::Lsn;

@@ -109,7 +109,7 @@ impl LockTable {
     }
 }
 
-/// Processors of the machine; in a model there are always a few.
+/// The number of processors that the process may use; four in a model.
 fn processors() -> u32 {
     static PROCESSORS: OnceLock<u32> = OnceLock::new();
     if cfg!(any(loom, shuttle)) {

@@ -20,8 +20,9 @@
 //!
 //! Invariants:
 //! - SPACE-1. No lost wake-up by room: the waiter increments the number of waiters and checks
-//!   again, under the mutex; a thread that makes room does so first, then reads the number, and
-//!   signals under the mutex. All accesses are SeqCst, so one of the two sees the other.
+//!   again, under the mutex; a thread that makes room does so first, and then reads the number. If
+//!   it is not zero, that thread takes the mutex, releases it, and signals. All accesses are
+//!   SeqCst, so one of the two sees the other.
 //! - SPACE-2. No lost wake-up by an event (a checkpoint that begins or ends): events are counted
 //!   under the mutex. The waiter reads the count before it tries, and does not sleep if the count
 //!   has changed since.

@@ -98,7 +98,8 @@ pub(crate) enum PageKind {
     Branch = 3,
     /// A chunk of a large value.
     Overflow = 4,
-    /// A node that a merge emptied: an operation that still has its page id must descend again.
+    /// A node that a merge or a root shrinkage emptied: an operation that still has its page id
+    /// must descend again.
     Freed = 5,
 }
 

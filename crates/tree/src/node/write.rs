@@ -14,8 +14,8 @@
 //! : If a removed record is the lowest of the heap, its bytes join the gap at once. All other bytes
 //!   that become free are counted as garbage, and compaction joins them to the gap when an
 //!   insertion or a longer value finds the gap too small. A deleted record's bytes are *not*
-//!   garbage: its ghost keeps them until it is reclaimed, so that the undo of a deletion has room
-//!   in place.
+//!   garbage: its ghost keeps them until it is reclaimed or inserted over, so that the undo of a
+//!   deletion usually has room in place.
 
 use clearway_base::{PAGE_SIZE, PageId, TreeId};
 
@@ -335,7 +335,8 @@ pub(super) fn absorbed(
     Some(builder)
 }
 
-/// Marks a node that a merge emptied, so that an operation that still has its page id notices.
+/// Marks a node that a merge or a root shrinkage emptied, so that an operation that still has its
+/// page id notices.
 pub(crate) fn mark_freed(bytes: &mut [u8]) {
     if let Some(body) = bytes.get_mut(KIND..) {
         body.fill(0);

@@ -55,7 +55,7 @@ pub(crate) fn perform_decoded<C: Journal>(
 }
 
 /// Applies a logged operation. If it does not fit, the page is not what the log says and never will
-/// be: nothing may be written or acknowledged after that.
+/// be, so the pool and the log stop.
 #[inline]
 fn apply(op: &Op<'_>, page: &mut ExclusivePage<'_>) -> Result<()> {
     op.apply_to(page.id(), page).inspect_err(|error| page.poison(error))

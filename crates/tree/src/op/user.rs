@@ -93,7 +93,8 @@ pub(crate) enum Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// The shortest description of an update between two values that both stand in the leaf.
+    /// The update from one value that stands in the leaf to another: of equally long values, only
+    /// the bytes from the first to the last that differ.
     #[inline]
     pub(crate) fn between(old: &'a [u8], new: &'a [u8]) -> Change<'a> {
         if old.len() != new.len() {
@@ -192,8 +193,8 @@ impl<'a> UserOp<'a> {
         UndoOf { tree: self.tree, key: self.key, page: self.page, action }
     }
 
-    /// The overflow reference that the record loses by this change: its pages are free once the
-    /// transaction has committed.
+    /// The overflow reference that the record loses by this change. Its pages are freed after the
+    /// commit of the transaction.
     pub(crate) fn dropped_overflow(&self) -> Option<&'a [u8]> {
         match self.change {
             Change::Replace { old, old_overflow: true, .. } => Some(old),
@@ -202,8 +203,8 @@ impl<'a> UserOp<'a> {
         }
     }
 
-    /// The overflow reference that the record gains by this change: its pages are free once the
-    /// change has been undone.
+    /// The overflow reference that the record gains by this change. Its pages are freed if the
+    /// change is undone.
     pub(crate) fn gained_overflow(&self) -> Option<&'a [u8]> {
         match self.change {
             Change::Replace { new, new_overflow: true, .. } => Some(new),

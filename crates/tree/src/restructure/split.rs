@@ -1,5 +1,5 @@
-//! The split of a full node into itself and a foster child. One node is enough to do it: the
-//! parent learns of it later, by adoption.
+//! The split of a full node into itself and a foster child. Of the nodes that are in the tree it
+//! latches only this one: the parent gets the pointer to the foster child later, by adoption.
 
 use clearway_pool::ExclusivePage;
 

@@ -24,7 +24,7 @@ pub(crate) struct Delete {
 }
 
 impl Delete {
-    #[inline(always)] // Each driver has its own.
+    #[inline(always)] // Each driver has its own copy.
     pub(crate) fn step<C: Environment>(
         &mut self,
         tree: &Tree,

@@ -2,7 +2,7 @@
 //! present or absent.
 //!
 //! ```text
-//!          ┌──────────── need: lock, log space, page ◄──┐
+//!          ┌──────────── a need (driver waits) ◄────────┐
 //!          ▼                                            │
 //!   reserve ─► latch leaf ─► lock ─► decide ────────────┼─► log, change ─► done
 //!          ▲                                            │
@@ -107,7 +107,7 @@ impl<'a> Store<'a> {
     }
 
     /// Returns true if the store has replaced a record.
-    #[inline(always)] // Each driver has its own.
+    #[inline(always)] // Each driver has its own copy.
     pub(crate) fn step<C: Environment>(
         &mut self,
         tree: &Tree,
@@ -175,8 +175,9 @@ impl<'a> Store<'a> {
         let node = Node::new(&*leaf);
         let absent = goal.absent();
         let found = tree.lock_for_write(ctx, node, key, known, absent, &mut self.waited)?;
-        // The key, or the gap in which it would be, is locked. So whether the key is present cannot
-        // change until the transaction ends, and a refusal because of that is a serializable read.
+        // The key is locked, or, for an update of an absent key, the gap in which it would be. So
+        // whether the key is present cannot change until the transaction ends, and a refusal
+        // because of that is a serializable read.
         let live = found.is_ok_and(|slot| !node.is_ghost(slot));
         match goal {
             Goal::Insert if live => return Err(Error::DuplicateKey.into()),

@@ -10,13 +10,14 @@
 //! - OFFLOAD-1. A job is run exactly once, whatever becomes of the task that has handed it over: by
 //!   the thread, or, if no thread runs (an engine without background threads, or one that has
 //!   closed), by the caller.
-//! - OFFLOAD-2. Jobs are run one after the other, in the order in which they came, also while the
-//!   thread ends. So a job may take the reply of an earlier one, and must not wait for what only a
-//!   later one brings about: waits for log space, which rollbacks end, have a queue of their own.
-//! - OFFLOAD-3. The reply of a job is delivered once. If no one waits for it any more, the value is
-//!   dropped, by the thread that ran the job, or, if it was sent before, with the reply: a value
-//!   that must not be lost takes care of itself in its drop.
-//! - OFFLOAD-4. Neither jobs nor wakers are called under a mutex.
+//! - OFFLOAD-2. The thread runs jobs one after the other, in the order in which they came, also
+//!   while it ends. A job that its caller runs has ended when the caller goes on. So a job may take
+//!   the reply of an earlier one, and must not wait for what only a later one brings about: waits
+//!   for log space, which rollbacks end, have a queue of their own.
+//! - OFFLOAD-3. The reply of a job is delivered once. If the [`Reply`] is dropped before the job
+//!   has run, the thread that runs the job drops the value; if it is dropped later, the value is
+//!   dropped with it. So a value that must not be lost has a drop that takes care of it.
+//! - OFFLOAD-4. No job and no waker is called, and no value of a reply dropped, under a mutex.
 
 use std::{
     collections::VecDeque,

@@ -1,8 +1,8 @@
 //! Alarms: wakers that are called at a given time, for tasks, which cannot sleep.
 //!
 //! Invariants:
-//! - TIMER-1. An alarm's waker is called at its time or soon afterwards, or when the thread ends,
-//!   unless the alarm was dropped before. It may be called more than once.
+//! - TIMER-1. While the thread runs, an alarm's waker is called at its time or soon afterwards, or
+//!   when the thread ends, unless the alarm was polled again or dropped before.
 //! - TIMER-2. No waker is called under the mutex: a waker runs code of the program.
 //! - TIMER-3. Without a running thread (an engine without background threads, or one that is
 //!   closing) a waker is called at once: its task polls again and again until the time has come.

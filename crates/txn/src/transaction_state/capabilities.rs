@@ -1,7 +1,7 @@
 //! The interface through which a tree operation uses its transaction ([`Locks`], [`Journal`],
-//! [`Upkeep`]), and through which its needs are met ([`Wait`]), implemented by the transaction
-//! state (TXN-2: only `Wait` waits for a lock or for log space; a `log_*` call may wait for room in
-//! the log's ring).
+//! [`Upkeep`]), and through which the blocking driver meets its needs ([`Wait`]), implemented by
+//! the transaction state. Of these, only `Wait` waits for a lock or for log space (TXN-2); a
+//! `log_*` call may wait for room in the log's ring.
 
 use std::time::Duration;
 
@@ -164,10 +164,9 @@ impl Wait for TransactionState {
         if !self.undoing {
             return self.reservation.reserve(&self.core.log_space, self.owner.number(), bytes);
         }
-        // The reservation of a loser was lost when its process ended. Its space is free now, unless
-        // the log's capacity was made smaller, so try to reserve it again. If that fails, the
-        // missing bytes come from the engine's own reserve and, when that is used up, from beyond
-        // the log's capacity (TXN-SPACE-3).
+        // The reservation of a loser was lost when its process ended, so try to reserve the space
+        // as for forward work. If that fails, the missing bytes come from the engine's own reserve
+        // and, when that is used up, from beyond the log's capacity (TXN-SPACE-3).
         if self.recovering
             && self.reservation.reserve(&self.core.log_space, self.owner.number(), bytes).is_ok()
         {
@@ -178,7 +177,8 @@ impl Wait for TransactionState {
 
     #[cold]
     fn holds_locks(&self) -> bool {
-        // One that has locked a whole table or the database takes no locks on keys (TXN-6).
+        // A transaction that has locked a whole table or the database may hold no locks on keys
+        // (TXN-6).
         self.owner.held() > 0 || self.holds_absolute_lock()
     }
 

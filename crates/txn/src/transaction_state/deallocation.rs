@@ -9,7 +9,7 @@ use clearway_log::Record;
 use super::TransactionState;
 use crate::{deferred::DeferredDeallocations, record};
 
-/// Where a committed transaction stands with its deferred frees.
+/// The progress of a committed transaction's deferred frees.
 #[derive(Clone, Copy)]
 pub(super) struct Deallocation {
     /// Its commit record.
@@ -23,7 +23,7 @@ pub(super) struct Deallocation {
 
 impl TransactionState {
     /// Logs the deferred frees for which the commit record has no room. Returns the start of the
-    /// last record.
+    /// last record, or zero if there is none.
     #[cold]
     pub(super) fn log_frees(&mut self) -> Result<Lsn> {
         let mut prev = Lsn::ZERO;

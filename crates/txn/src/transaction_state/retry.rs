@@ -1,6 +1,6 @@
-//! The retry context of a deadlock's victim, for its next attempt: its priority, the locks that it
-//! held and the one that it was denied. The next attempt first takes these locks, in canonical
-//! order.
+//! The retry context of a deadlock's victim, for its next attempt: its priority, the highest tag
+//! that it met, the locks that it held and the one that it was denied. The next attempt first tries
+//! to take these locks, in canonical order.
 //!
 //! The victims of a deadlock will need the same rows again. If they lock them in canonical order,
 //! they meet at the first of them and queue up; in orders of their own they could become victims by
@@ -14,13 +14,14 @@
 //!   that follow. It is possible that the statements of this attempt do not need these locks: a
 //!   statement that skips locked entries, for example, passes over them.
 //! - RETRY-3. The next attempt of a transaction with many locks takes none of them first: it would
-//!   block all other transactions while it queues up.
+//!   block many other transactions while it queues up.
 //! - RETRY-4. A wait for one of these locks is published like every wait, under the key's name if
-//!   the lost attempt wrote the key or waited for it. The lock table has only identities, so the
-//!   name of a key that was only read, without a wait, is not known.
+//!   the key is among the last changes of the lost attempt or among the waits that it had not
+//!   counted yet. The lock table has only identities, so the names of other keys are not known.
 //! - RETRY-5. The next attempt takes the highest tag that the lost one met into account as its own:
-//!   the closure may remember what an earlier attempt has read. So neither a value nor an error of
-//!   a later attempt is returned before the log is durable up to that tag.
+//!   the closure may remember what an earlier attempt has read. So, except in the lazy commit mode,
+//!   neither a value nor an error of a later attempt is returned before the log is durable up to
+//!   that tag.
 //!
 //! Source: "Efficient Locking Techniques for Databases on Modern Hardware", section 4, leaves open
 //! what to do about victims that lose again and again. Measured by `clearway-lab deadlock_retries`.
@@ -40,8 +41,8 @@ const LOCKS_MAX: usize = 64;
 /// The number of changes, the newest, in which names of locks are searched (RETRY-4).
 const CHANGES_MAX: usize = 256;
 
-/// The limit of the wait for one of these locks (RETRY-2): far longer than a short transaction
-/// takes.
+/// Upper bound on the limit of the wait for one of these locks (RETRY-2): far longer than a short
+/// transaction takes.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The retry context of a deadlock's victim, for its next attempt.
@@ -151,8 +152,8 @@ impl TransactionState {
         limit.map_or(PATIENCE, |limit| limit.min(PATIENCE))
     }
 
-    /// Takes one of the locks. A wait for it is published (RETRY-4), but not counted as a
-    /// statement's.
+    /// Takes one of the locks. A wait for it is published (RETRY-4), but not counted among the
+    /// transaction's waits.
     fn lock_again(&mut self, needed: &Needed, limit: WaitLimit) -> Result<()> {
         let &Needed { id, mode, .. } = needed;
         let core = self.core.clone();
@@ -162,7 +163,7 @@ impl TransactionState {
         let wanted = needed.wanted();
         self.publish_wait(wanted, WantedMode::Key(mode));
         let result = core.locks.acquire(&mut self.owner, id, mode, limit);
-        // The next statement's wait must not be taken for this one.
+        // This wait must not be taken for one of the next statement.
         let _ = self.owner.take_wait();
         result.map_err(|error| core.explain(error, &mut self.owner, &wanted, WantedMode::Key(mode)))
     }

@@ -2,14 +2,15 @@
 //!
 //! Invariants:
 //! - STATES-1. Once `close` has returned, no transaction starts, and every one that has started and
-//!   not ended counts as active in the transaction table: it is entered there under the latch of a
-//!   free list, and `closed` is read under the same latch.
+//!   not ended counts as active in the transaction table: a transaction is entered there under the
+//!   latch of a free list, in a state that it takes from that list or after it has read `closed`
+//!   under that latch. `close` sets `closed` first, and then empties each list under its latch.
 //! - STATES-2. A closed engine keeps no state, since each holds a reference to the core: a state is
 //!   dropped when its transaction ends, and deallocations that failed are left to recovery.
 //!
-//! Free lists are partitioned by thread; a list's latch is held for one push or pop. An empty
-//! list steals from the others before another state is made, so states do not accumulate in
-//! programs that begin and end transactions on different threads.
+//! Free lists are partitioned by thread; a list's latch is held for one push or pop. A thread that
+//! finds its list empty takes a state from another list before it makes a new one, so states do not
+//! accumulate in programs that begin and end transactions on different threads.
 
 use std::sync::Arc;
 
@@ -64,8 +65,8 @@ impl Transactions {
         self.begin_among(ALL_TRANSACTIONS_MAX, Kind::NONE)
     }
 
-    /// As [`begin`](Transactions::begin), for a user: some participant records are reserved for the
-    /// engine's own work.
+    /// As [`begin`](Transactions::begin), for a user: makes no new state in the participant records
+    /// that are reserved for the engine's own work.
     ///
     /// # Errors
     /// Those of `begin`.
@@ -87,8 +88,9 @@ impl Transactions {
         }
     }
 
-    /// Begins a transaction in a state that an earlier transaction has used, this thread's last one
-    /// if possible (STATES-1). Returns `None` if there is none, as after `close`.
+    /// Begins a transaction in a state that an earlier transaction has used, the one added last to
+    /// this thread's list if there is one (STATES-1). Returns `None` if it finds none, as after
+    /// `close`.
     #[inline]
     fn reuse(&self) -> Option<Box<TransactionState>> {
         let pop = |list: &mut StateList| {
@@ -122,8 +124,8 @@ impl Transactions {
         Ok(state)
     }
 
-    /// Begins a transaction in a state of its own, unless `most` have one. `id` returns its id for
-    /// the number of its participant record.
+    /// Begins a transaction in a new state, unless `most` participant records are in use. `id`
+    /// returns its id for the number of its participant record.
     #[cold]
     fn begin_in_new(
         self: &Arc<Self>,
@@ -164,7 +166,7 @@ impl Transactions {
         None
     }
 
-    /// Drops the free states, now and from now on; no transaction starts any more (STATES-1).
+    /// Drops the free states. From now on no state is kept, and no transaction starts (STATES-1).
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         for list in &self.free {

@@ -72,8 +72,8 @@ pub(super) struct TableUse {
     /// The range-lock mode that the absolute locks on the table and the database imply for each key
     /// (TXN-6).
     pub(super) cover: RangeMode,
-    /// The number of range locks that the transaction has taken here; counted only where locks
-    /// escalate.
+    /// The number of range locks that the transaction has taken here since it last tried to
+    /// escalate; counted only where locks escalate.
     pub(super) locks: usize,
     /// The leaf of the last operation, maybe an earlier transaction's. Only ever a hint.
     pub(super) hint: LeafHint,

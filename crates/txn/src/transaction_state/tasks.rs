@@ -4,7 +4,7 @@
 //!
 //! | need | the task is woken by |
 //! | --- | --- |
-//! | a lock on a key, a table or the database | the grant, a deadlock search, the time limit |
+//! | a lock on a key, a table or the database | the grant, a mark as victim, the time limit |
 //! | log space | the thread that waits for it (`task_work::offload`) |
 //! | a page | the pool, when the page has been read |
 //! | a longer file | the thread that lengthens it (`task_work::offload`) |
@@ -19,7 +19,7 @@
 //!   adoptions and overflow chains of earlier steps may stay.) Its wait for a lock is withdrawn by
 //!   the drop; a lock that was granted earlier stays.
 //! - TASK-3. What an operation leaves to its transaction (its leaf hint, the count of its locks, an
-//!   overflow chain to which no record leads) is there when the operation ends in any way.
+//!   overflow chain to which no record leads) is recorded when the operation ends, in whatever way.
 
 use std::{
     future::{Future, poll_fn},
@@ -229,7 +229,7 @@ impl TransactionState {
             self.publish_wait(needed.wanted(), request.mode());
             let result =
                 PolledLockWait::new(self, request, WaitLimit::For(limit), needed.wanted()).await;
-            // The next statement's wait must not be taken for this one.
+            // This wait must not be taken for one of the next statement.
             let _ = self.owner.take_wait();
             match result {
                 Ok(()) => {}
@@ -318,7 +318,7 @@ struct PolledLockWait<'s> {
     state: &'s mut TransactionState,
     request: LockRequest,
     wanted: Wanted,
-    /// The length and the end of the wait, unless it is unlimited.
+    /// The limit of the wait, and the time at which it ends; `None` if there is no limit.
     limit: Option<Duration>,
     until: Option<Instant>,
     alarm: Alarm,

@@ -1,7 +1,8 @@
 //! A transaction's wait for a lock: it is published before, and counted and reported afterwards.
 //!
-//! Nothing here runs for a lock that is granted at once: the tree first requests it under its
-//! latch, and `enter_first` first tries it without waiting.
+//! For a lock that is granted at once nothing here runs, except the publication of an absolute
+//! lock: the tree first requests a lock under its latch, and `enter_first` first tries one without
+//! waiting.
 
 use clearway_base::{KeyName, Result, TreeId};
 use clearway_lock::{IntentMode, LockId, RangeMode, WaitLimit};
@@ -95,7 +96,8 @@ impl TransactionState {
         result.map_err(|error| core.explain(error, &mut self.owner, &wanted, mode))
     }
 
-    /// Counts the wait that has just ended, if there was one.
+    /// Notes the wait that has just ended, if there was one. Counts the noted waits once there are
+    /// [`PASSED_MAX`] of them.
     pub(super) fn count_wait(&mut self, wanted: Wanted, end: WaitEnd) {
         let Some(length) = self.owner.take_wait() else { return };
         self.passed_waits.push(PassedWait { wanted, length, end });
@@ -104,7 +106,8 @@ impl TransactionState {
         }
     }
 
-    /// Counts the transaction's waits; its locks are released (CONTENTION-3).
+    /// Withdraws what the transaction has published, and counts the noted waits; its locks are
+    /// released (CONTENTION-3).
     #[cold]
     pub(super) fn end_waits(&mut self) {
         self.has_published = false;
