@@ -19,9 +19,9 @@ pub const KEY_SAMPLE_LEN: usize = 64;
 
 /// A key, or the first [`KEY_SAMPLE_LEN`] bytes of a longer one.
 ///
-/// It prints as text in quotes if all of its bytes are printable, and otherwise in hexadecimal
-/// digits. A cut key is followed by the length of the whole key: `"alice"`, `0x00000000000004d2`,
-/// `"aaaa"… (100 bytes)`.
+/// It prints as text in quotes if all of its bytes are printable ASCII, and otherwise in
+/// hexadecimal digits. A key that was cut is followed by the length of the whole key: `"alice"`,
+/// `0x00000000000004d2`, `"aaaa"… (100 bytes)`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeySample {
     /// Length of the whole key.
@@ -30,7 +30,7 @@ pub struct KeySample {
 }
 
 impl KeySample {
-    /// The sample of `key`.
+    /// Returns the sample of `key`.
     pub fn of(key: &[u8]) -> KeySample {
         let mut bytes = [0; KEY_SAMPLE_LEN];
         let kept = key.len().min(KEY_SAMPLE_LEN);
@@ -38,12 +38,12 @@ impl KeySample {
         KeySample { len: key.len() as u32, bytes }
     }
 
-    /// The bytes that were kept.
+    /// Returns the bytes that were kept.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.key_len().min(KEY_SAMPLE_LEN)]
     }
 
-    /// The length of the whole key, in bytes.
+    /// Returns the length of the whole key, in bytes.
     pub fn key_len(&self) -> usize {
         self.len as usize
     }
@@ -85,7 +85,8 @@ pub struct KeyName {
 /// A lock, named by table and key for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LockName {
-    /// The table, or a description in parentheses, such as `(database)`; `?` if it is unknown.
+    /// The table, or a description in parentheses, for example `(database)` for the lock on the
+    /// whole database, or `(dropped, 7)` for a table that was dropped since. `?` if it is unknown.
     pub table: String,
     /// The locked key, or the key before the locked gap. `None` if the lock is on a whole table or
     /// on the database, or if the key is no longer known.
@@ -101,8 +102,8 @@ impl fmt::Display for LockName {
     }
 }
 
-/// A transaction and its type. The type is the name under which its statistics are collected; it is
-/// empty if the transaction has none.
+/// A transaction and its type. The type is the name under which its statistics are collected. It is
+/// empty if the transaction has none, for types after the 63rd, and for work of the engine itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TxnName {
     /// The id of the transaction.
@@ -120,7 +121,7 @@ impl fmt::Display for TxnName {
     }
 }
 
-/// The transaction or backup that keeps a full log from being recycled, as
+/// The transaction or backup that needs the oldest part of a full log, as
 /// [`Error::LogFull`](crate::Error::LogFull) reports it. Prints as a part of a sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -130,14 +131,14 @@ pub enum LogKeeper {
     Transaction {
         /// The transaction.
         txn: TxnName,
-        /// The time since its first write, accurate to about 50 ms, and less accurate for a
-        /// transaction that has been open for minutes. `None` if it is not known: shortly after
-        /// that write, and in an engine without background threads.
+        /// The time since its first write, or somewhat less: the engine notes times at most 20
+        /// times a second, and not during a checkpoint. `None` if it is not known, as shortly after
+        /// that write.
         age: Option<Duration>,
         /// True if it is the transaction that requested the space.
         is_own: bool,
     },
-    /// A backup: its copy needs all log that recovery would have needed when the backup began, and
+    /// A backup. Its copy needs all log that recovery would have needed when the backup began, and
     /// all log written since.
     Backup,
 }
@@ -168,12 +169,12 @@ pub struct LockConflict {
     pub lock: LockName,
     /// The requested mode; for a key, the key part and the gap part, such as `XN`.
     pub wanted: &'static str,
-    /// The holders of the lock that blocked the request when it was given up, as far as known, each
-    /// with the mode in which it held the lock. At most four are listed. Empty if the request was
-    /// blocked only by requests that waited before it. For a lock on a table or on the database the
-    /// list is empty, too, since the lock table only counts the holders of such a lock. There is
-    /// one exception: an [`Error::SelfWait`](crate::Error::SelfWait) names the transaction that has
-    /// locked the whole table or database, if that transaction is the reason of the error.
+    /// Holders of the lock that conflicted with the request when it was given up, as far as known,
+    /// each with the mode in which it held the lock. At most four are listed. Empty if the request
+    /// was blocked only by requests that waited before it. For a lock on a table or on the database
+    /// the list is empty, too, since the lock table only counts the holders of such a lock. There
+    /// is one exception: an [`Error::SelfWait`](crate::Error::SelfWait) names the transaction that
+    /// has locked the whole table or database, if that transaction is the reason of the error.
     pub holders: Vec<(TxnName, &'static str)>,
 }
 
@@ -188,17 +189,17 @@ impl fmt::Display for LockConflict {
     }
 }
 
-/// A member of a deadlock.
+/// A member of a deadlock. If a member gave up its wait while the deadlock was described (at its
+/// time limit, or because its task was dropped), modes can be `NN`, and the member can be missing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeadlockMember {
     /// The waiting transaction.
     pub txn: TxnName,
-    /// The mode in which it holds the lock that the previous member waits for; the victim holds the
-    /// lock that the last member waits for. `NN` if that could no longer be determined, because a
-    /// member had meanwhile given up its wait: at its time limit, or because its task was dropped.
+    /// The mode in which it holds the lock that the previous member waits for; for the victim, the
+    /// lock that the last member waits for.
     pub holds: &'static str,
-    /// The lock that it waits for. The next member holds it; the victim holds the one that the last
-    /// member waits for.
+    /// The lock that it waits for. The next member holds it; the victim holds the lock that the
+    /// last member waits for.
     pub lock: LockName,
     /// The requested mode.
     pub wanted: &'static str,

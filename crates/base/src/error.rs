@@ -14,21 +14,22 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// An error that the engine returns.
 ///
 /// [`Error::is_retryable`] is true for the errors after which the same transaction may simply be
-/// run again. [`Error::is_outcome_unknown`] is true for the only error that leaves it open, until
-/// the database is opened again, whether the transaction took place.
+/// run again. [`Error::is_outcome_unknown`] is true for the only error after which it is not known,
+/// until the database is opened again, whether a transaction took effect.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file operation failed.
+    /// A call of the operating system failed, for a file, a directory or a thread.
     Io {
-        /// The operation, as a verb: "read", "sync", "rename".
+        /// The operation, as a verb: "read", "sync", "start a thread for".
         operation: &'static str,
-        /// The file.
+        /// The file or directory, or the purpose of the thread.
         path: PathBuf,
         /// The error that the operating system returned.
         source: Arc<io::Error>,
     },
-    /// The file system or the quota is full. Free space and try again; nothing is lost.
+    /// The file system or the quota is full, or a file has reached the largest size that is
+    /// allowed. Free space and try again; nothing is lost.
     DiskFull {
         /// The file that could not grow.
         path: PathBuf,
@@ -39,41 +40,44 @@ pub enum Error {
         /// The file that could not be opened.
         path: PathBuf,
     },
-    /// The log has no room, and no checkpoint has made any in time. Usually the oldest open
-    /// transaction, or a backup, keeps the log from being recycled (`keeper`). End it, or raise the
-    /// log's capacity. The operation has changed nothing, and the transaction is still active.
+    /// The log has no room, and no checkpoint has made any in time. Usually the oldest transaction
+    /// that has written, or a backup, keeps the log from being recycled (`keeper`). End it, or
+    /// raise the log's capacity. The operation has changed no data, and the transaction, if there
+    /// is one, is still active.
     LogFull {
         /// The number of requested bytes.
         wanted_bytes: u64,
         /// The number of bytes that the log may occupy.
         capacity_bytes: u64,
-        /// The transaction or backup that keeps the log; `None` if it has ended meanwhile, or if
-        /// there is none and the log is too small for the operations that run at the same time.
+        /// The transaction or backup that needs the oldest part of the log. `None` if there is none
+        /// now (it may have ended meanwhile, or the log may be too small for the operations that
+        /// run at the same time), and in errors of a checkpoint.
         keeper: Option<Arc<LogKeeper>>,
     },
     /// The directory holds no database.
     NotADatabase {
-        /// The directory.
+        /// The directory, or what was found in its place.
         path: PathBuf,
         /// A description of what was found instead.
         detail: String,
     },
-    /// The database was written by a newer version of Clearway. Open it with that version.
+    /// The database was written by a newer version of Clearway, in a newer format. Open it with
+    /// such a version.
     FormatTooNew {
-        /// Version found.
+        /// The version of the format that was found.
         found: u32,
-        /// Newest version this program reads.
+        /// The newest version of the format that this program reads.
         supported: u32,
     },
-    /// The directory is in use, for one of four reasons. Another process, or another handle of this
-    /// process, has it open. Or the database was closed, and a transaction or a call that began
-    /// before has not ended yet ([`Error::StillInUse`]). Or a child process that was forked while
-    /// the database was open still runs and has not called `exec`: see `Database`. Or a backup is
-    /// being written to it.
+    /// The directory is in use, for one of four reasons. Another process, or another opening in
+    /// this process, has the database open. Or the database was closed, and a transaction or a call
+    /// that began before has not ended yet ([`Error::StillInUse`]). Or a child process that was
+    /// forked while the database was open still runs and has not called `exec`: see `Database`. Or
+    /// a backup to the directory is beginning or ending.
     AlreadyOpen {
         /// The directory.
         path: PathBuf,
-        /// The id of the process that has it open, if known. It can be this process's own id.
+        /// The id of the process that uses it, if known. It can be this process's own id.
         process: Option<u32>,
     },
     /// The target of a backup is the database's own directory, or a directory below it. Choose a
@@ -82,16 +86,16 @@ pub enum Error {
         /// The target directory of the backup.
         path: PathBuf,
     },
-    /// The database is closed and everything acknowledged is on disk, but an operation that began
-    /// before still runs and keeps the directory locked. End or drop it; the next opening undoes
-    /// the transactions that have not committed.
+    /// The database is closed and everything acknowledged is on disk. But a transaction or a call
+    /// that began before has not ended, and keeps the directory locked. End or drop it. The next
+    /// opening undoes the transactions that have not committed.
     StillInUse {
         /// The directory.
         path: PathBuf,
-        /// Transactions that are still open.
+        /// The number of transactions that are still open.
         transactions: u64,
-        /// Other calls that are still running: those that back up, verify, write a checkpoint, or
-        /// create or drop a table.
+        /// The number of other calls that are still running: those that back up, verify, take a
+        /// checkpoint, or create or drop a table.
         others: u32,
     },
     /// Stored bytes are damaged. Restore a backup, or copy out what can still be read.
@@ -121,25 +125,27 @@ pub enum Error {
     Deadlock {
         /// The victim.
         txn: TxnId,
-        /// The transactions of the cycle and the locks they waited for; `None` if the victim was
-        /// chosen by a rule, such as a limit, and not because of a cycle.
+        /// The transactions of the cycle and the locks they waited for. (The deadlock detection of
+        /// this engine always reports it. `None` is for methods that choose a victim by a rule, and
+        /// not because of a cycle.)
         cycle: Option<Arc<DeadlockCycle>>,
     },
     /// A lock was not granted within the limit that the program has set, or within the 10 s for
     /// which a call that drops a table waits at most. The transaction, if there is one, is still
-    /// active. The engine does not run it again by itself, because that would multiply the limit.
+    /// active. The engine does not run a closure again after this error, because that would
+    /// multiply the limit.
     LockTimeout {
         /// The limit, in microseconds.
         waited_us: u64,
-        /// The lock, and transactions that held it.
+        /// The lock, and transactions that held it, as far as known.
         conflict: Option<Arc<LockConflict>>,
     },
-    /// The disk has not completed the read of a page in time: within the transaction's limit for
-    /// lock waits, or 10 s if it has none or does not wait for locks at all; or within the 30 s for
-    /// which a close waits. Check the device. The transaction is still active. The page cannot be
+    /// The disk has not completed the read of a page in time. The limit is that of the transaction
+    /// for lock waits, or 10 s if it has none or does not wait for locks at all; a close waits 30
+    /// s. Check the device. The transaction, if there is one, is still active. The page cannot be
     /// used until its read ends; others can.
     ReadTimeout {
-        /// The page.
+        /// The page; after a close, one of those that were not read, or 0.
         page: PageId,
         /// The limit, in microseconds.
         waited_us: u64,
@@ -147,24 +153,25 @@ pub enum Error {
     /// The caller asked not to wait for a lock, and the lock could not be granted at once. The
     /// transaction is still active.
     WouldBlock {
-        /// The lock, and transactions that held it.
+        /// The lock, and transactions that held it, as far as known.
         conflict: Option<Arc<LockConflict>>,
     },
-    /// The wait for a lock would never have ended: the transaction that holds the lock, or stands
-    /// before this one in its queue, cannot go on before this call returns. It is the transaction
-    /// of a closure that has made this call, directly or through others, or of a task of the same
-    /// agent of a pipeline. Use that closure's transaction instead of a second one, or an
-    /// asynchronous closure, which does not keep the agent. The transaction is still active.
+    /// The wait for a lock would not have ended by itself: the transaction that holds the lock, or
+    /// stands before this one in its queue, cannot go on before this call returns. It is the
+    /// transaction of a closure that has made this call, directly or through others, or of an
+    /// asynchronous closure of the same agent of a pipeline. In the first case, use that closure's
+    /// transaction instead of a second one. In the second, use an asynchronous closure, which does
+    /// not keep the agent. The transaction that made the call is still active.
     SelfWait {
-        /// The lock, and transactions that held it.
+        /// The lock, and transactions that held it, as far as known.
         conflict: Option<Arc<LockConflict>>,
     },
-    /// A lock wait was cancelled by the code that had started it. The engine's own calls never
-    /// return this error.
+    /// A lock wait was cancelled by the code that had started it. No call of the engine returns
+    /// this error.
     Cancelled,
-    /// `insert` found the key present.
+    /// An insertion (`insert`) found the key present.
     DuplicateKey,
-    /// `update` or `delete` found the key absent. Closures may return it too.
+    /// An `update` or `delete` found the key absent. Closures may return this error too.
     NotFound,
     /// The key is longer than this database allows.
     KeyTooLarge {
@@ -185,7 +192,8 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// There is no such table.
+    /// There is no such table, or the handle of a table belongs to another database or to an
+    /// earlier opening.
     UnknownTable {
         /// The name.
         name: String,
@@ -196,24 +204,24 @@ pub enum Error {
         name: String,
     },
     /// The table of this name was dropped, but not all of its pages could be freed. Its contents
-    /// are gone; its name can be used again once the pages are freed, by a drop or a creation of a
-    /// table of this name or by the next opening of the database.
+    /// are gone. Its name can be used again once the pages are freed. The next drop or creation of
+    /// a table of this name, and the next opening of the database, try to free them again.
     DropUnfinished {
         /// The name.
         name: String,
         /// The error that kept the pages from being freed.
         cause: Arc<Error>,
     },
-    /// An option has a value that cannot work.
+    /// An option has a value that cannot work, or that has turned out to be too small.
     BadOption {
         /// The option.
         option: &'static str,
         /// The reason why the value cannot work.
         detail: String,
     },
-    /// The transaction has ended (committed, rolled back or failed); begin a new one. Also returned
-    /// for a cursor that another transaction has made, and if an asynchronous closure has kept its
-    /// transaction.
+    /// The transaction has ended: as a rule, because it was a deadlock's victim and was rolled
+    /// back. Begin a new one. Also returned for a cursor that another transaction has made, and if
+    /// an asynchronous closure has kept its transaction.
     TransactionEnded,
     /// The pipeline gave the transaction to an agent whose inbox is full, so it was not accepted.
     /// Submit it again later.
@@ -224,25 +232,27 @@ pub enum Error {
     },
     /// The maximum number of transactions is open already: end some.
     TooManyTransactions {
-        /// That maximum.
+        /// The maximum number.
         max: u32,
     },
-    /// The savepoint does not belong to this transaction, or a rollback went back to a point before
-    /// it.
+    /// The savepoint does not belong to this transaction, or the transaction was rolled back to an
+    /// earlier savepoint since.
     UnknownSavepoint,
     /// The closure requested the rollback of the transaction.
     Aborted {
         /// The closure's reason.
         reason: String,
     },
-    /// The closure panicked; the transaction was rolled back and its locks were released.
+    /// The closure panicked. The transaction was rolled back and its locks were released. (As the
+    /// cause of another error: a thread of the engine, or the code of the disk, panicked.)
     Panicked {
-        /// The panic's message.
+        /// The panic's message, if it is text.
         message: String,
     },
-    /// A write, a sync or an undo failed earlier, or an invariant was broken (`cause` names it),
-    /// and the engine has stopped. It acknowledges nothing further. Reopen the database to recover
-    /// it; if the cause is [`Error::BrokenInvariant`], reopen it in a new process.
+    /// The engine has stopped because of a failure (`cause`): a write, a sync, an undo or a
+    /// checkpoint failed, a thread of the engine panicked, or an invariant was broken. It commits
+    /// nothing any more. Open the database again to recover it; if the cause is
+    /// [`Error::BrokenInvariant`], in a new process.
     Poisoned {
         /// The failure that stopped the engine.
         cause: Arc<Error>,
@@ -256,23 +266,26 @@ pub enum Error {
         /// The place in the engine's source where the invariant was checked.
         place: &'static Location<'static>,
     },
-    /// The log could not be made durable after the commit was requested. It is known only after the
-    /// next opening of the database whether the transaction took place.
+    /// The log failed before everything that the call had to wait for was durable. If the call has
+    /// requested a commit, it is known only after the next opening of the database whether the
+    /// transaction took effect. (An operation of a transaction can also return this error, if it
+    /// waits for the log in order to make room in the cache. The transaction has not committed
+    /// then.)
     OutcomeUnknown {
         /// The failure.
         cause: Arc<Error>,
     },
-    /// The database was closed.
+    /// The database was closed, or the pipeline.
     Closed,
-    /// This process is the child of a `fork` during which its parent had a database open. Only the
+    /// This process is the child of a `fork` at which its parent had a database open. Only the
     /// parent may use that database, and the child cannot open another. Fork before the first
     /// database is opened, or have the child call `exec`.
     Forked,
 }
 
 impl Error {
-    /// Wraps an I/O error; a full disk becomes [`Error::DiskFull`], and a full file table
-    /// [`Error::NoFileDescriptor`].
+    /// Wraps an I/O error. A full disk or quota, and a file of the largest size, become
+    /// [`Error::DiskFull`]; a full file table becomes [`Error::NoFileDescriptor`].
     pub fn io(operation: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Error {
         if source.raw_os_error().is_some_and(|code| NO_FILE_DESCRIPTOR.contains(&code)) {
             return Error::NoFileDescriptor { path: path.into() };
@@ -296,13 +309,13 @@ impl Error {
     }
 
     /// Returns true if the same transaction may simply be run again: it was the victim of a
-    /// deadlock, or a pipeline had no room for it. Returns false for a lock wait that was too long:
-    /// the program has set the limit, and decides whether to wait once more.
+    /// deadlock, or a pipeline had no room for it. Returns false for a lock wait that was too long,
+    /// since the program that has set the limit decides whether to wait once more.
     pub fn is_retryable(&self) -> bool {
         matches!(self, Error::Deadlock { .. } | Error::BacklogFull { .. })
     }
 
-    /// Returns true if it is known only after the next opening whether the transaction took place.
+    /// Returns true for [`Error::OutcomeUnknown`].
     pub fn is_outcome_unknown(&self) -> bool {
         matches!(self, Error::OutcomeUnknown { .. })
     }

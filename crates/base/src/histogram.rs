@@ -1,12 +1,12 @@
 //! Log-linear histograms: a fixed number of buckets to each power of two. One array, no allocation
 //! after creation, cheap enough for every commit.
 
-/// A histogram whose percentiles are off by less than 3.2 %: 32 buckets to each power of two,
-/// 15 KiB.
+/// A histogram whose quantiles are too high by less than 3.2 %: 32 buckets to each power of two, 15
+/// KiB.
 pub type Histogram = LogHistogram<5>;
 
-/// A histogram whose percentiles are off by at most a factor of two: one bucket to each power of
-/// two, 520 bytes.
+/// A histogram whose quantiles are too high by less than a factor of two: one bucket to each power
+/// of two, 520 bytes.
 pub type CoarseHistogram = LogHistogram<0>;
 
 /// Counts of values, for percentiles, in 2^`SUB_BITS` buckets to each power of two. Values may have
@@ -56,8 +56,8 @@ impl<const SUB_BITS: u32> LogHistogram<SUB_BITS> {
     }
 
     /// Returns an upper bound of the `quantile`-quantile (0 to 1) of the values: the largest value
-    /// of the bucket that contains it, or the largest recorded value if that is lower. 0 if nothing
-    /// was recorded.
+    /// of the bucket that contains the quantile, or the largest recorded value if that is lower. 0
+    /// if nothing was recorded.
     pub fn quantile(&self, quantile: f64) -> u64 {
         let wanted = ((quantile * self.total as f64).ceil() as u64).clamp(1, self.total.max(1));
         let mut seen = 0;
@@ -70,17 +70,17 @@ impl<const SUB_BITS: u32> LogHistogram<SUB_BITS> {
         self.max
     }
 
-    /// The number of values recorded.
+    /// Returns the number of values recorded.
     pub fn count(&self) -> u64 {
         self.total
     }
 
-    /// The largest value.
+    /// Returns the largest value; 0 if nothing was recorded.
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// The standard deviation, from the middles of the buckets; 0 if nothing was recorded.
+    /// Returns the standard deviation, from the middles of the buckets; 0 if nothing was recorded.
     pub fn deviation(&self) -> f64 {
         let mean = self.mean();
         let squares = |(index, &count): (usize, &u64)| {
@@ -92,7 +92,7 @@ impl<const SUB_BITS: u32> LogHistogram<SUB_BITS> {
         (sum / self.total.max(1) as f64).sqrt()
     }
 
-    /// The mean; 0 if nothing was recorded.
+    /// Returns the mean; 0 if nothing was recorded.
     pub fn mean(&self) -> f64 {
         if self.total == 0 { 0.0 } else { self.sum as f64 / self.total as f64 }
     }

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// A log sequence number: a byte position in an endless log.
+/// A log sequence number: a byte position in the log, counted from the creation of the database.
 ///
-/// "Durable up to `lsn`" always means that every byte *before* `lsn` is durable, so a record is
-/// durable when the durable LSN has reached the record's **end**.
+/// "Durable up to `lsn`" means that every byte *before* `lsn` is durable. So a record is durable
+/// when the durable LSN has reached the record's **end**.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Lsn(pub u64);
 
@@ -43,7 +43,8 @@ pub struct LsnSpan {
 pub struct PageId(pub u32);
 
 impl PageId {
-    /// "No page": pages 0 and 1 hold the superblock, so 0 is never a tree's page.
+    /// The value for "no page". Pages 0 and 1 hold the superblock, so no page of a tree has this
+    /// number.
     pub const NONE: PageId = PageId(0);
 }
 
@@ -53,13 +54,14 @@ impl fmt::Display for PageId {
     }
 }
 
-/// The id of a transaction. Unique in a database directory within one epoch of the log, except that
-/// an id may be used again after 2³² further transactions.
+/// The id of a transaction. No two transactions of one opening of a database have the same id,
+/// except that an id may be used again after 2³² further transactions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TxnId(pub u64);
 
 impl TxnId {
-    /// "No transaction": the writer of system transactions and of the log's own records.
+    /// The value for "no transaction": the writer of system transactions and of the log's own
+    /// records.
     pub const NONE: TxnId = TxnId(0);
 }
 
@@ -77,8 +79,8 @@ impl TreeId {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Epoch(pub u32);
 
-/// The permanent identity of a database: drawn at random when it is created, and shared by its
-/// copies and backups.
+/// The permanent identity of a database. It is drawn at random when the database is created (or
+/// converted from format version 1), and shared by its copies and backups.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct DatabaseId(pub [u8; 16]);
 

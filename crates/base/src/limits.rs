@@ -7,11 +7,12 @@ pub const PAGE_SIZE: usize = 8192;
 /// multiples.
 pub const SECTOR_SIZE: usize = 512;
 
-/// Longest key, in bytes. A page holds up to three full keys as bounds (low fence, high fence and
-/// foster key; 3 KiB) and still has room for four records of the largest inline size.
+// A page holds up to three full keys as bounds (low fence, high fence and foster key; 3 KiB) and
+// still has room for four records of the largest inline size.
+/// Longest key, in bytes.
 pub const KEY_LEN_MAX: usize = 1024;
 
-/// Longest value, in bytes. Values too large for their page go to overflow pages.
+/// Longest value, in bytes. Values too large for a page of the table go to pages of their own.
 pub const VALUE_LEN_MAX: usize = 16 << 20;
 
 /// Longest log record in bytes, header included: a system transaction that carries two page images

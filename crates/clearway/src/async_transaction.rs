@@ -20,25 +20,26 @@ use crate::{
 };
 
 /// A transaction whose operations are futures: for sessions of a server, and other tasks that must
-/// not block their thread. Begun with [`begin_async`](crate::Database::begin_async).
+/// not block their thread. Begun with [`begin_async`](crate::Database::begin_async), or passed to
+/// an asynchronous closure as a [`LentTransaction`].
 ///
 /// The operations, their guarantees and their errors are those of [`Transaction`].
 ///
 /// # Cancellation
-/// - The future of an operation may be dropped: the operation has had no effect, and the
-///   transaction goes on. Locks that it was granted may stay. (A
-///   [`rollback_to`](AsyncTransaction::rollback_to) that was polled takes place all the same. If
-///   the operation has made the transaction a deadlock's victim, the next one reports the
-///   deadlock, and a commit fails.)
-/// - A transaction that is dropped before its commit was requested is rolled back, whatever becomes
-///   of the executor: by the drop itself if there is nothing to undo, otherwise by a thread of the
-///   database. Its locks are released then. [`Database::close`](crate::Database::close) waits for
-///   these rollbacks.
+/// - The future of an operation may be dropped before it has completed. The operation then has had
+///   no effect on data, and the transaction goes on. Locks that the operation was granted may stay.
+///   There are two exceptions. A [`rollback_to`](AsyncTransaction::rollback_to) that was polled
+///   takes place all the same. If the operation has made the transaction a deadlock's victim, the
+///   next operation reports the deadlock, and a commit fails.
+/// - A transaction that is dropped before its commit was requested is rolled back, whether or not
+///   the executor still runs. The drop itself does that if there is nothing to undo; otherwise a
+///   thread of the database does it. The locks are released by the end of the rollback.
+///   [`Database::close`](crate::Database::close) waits for these rollbacks.
 /// - If the future of a [`commit`](AsyncTransaction::commit) was polled, dropping it does not
 ///   prevent the commit.
 ///
 /// A transaction that is passed to [`mem::forget`](std::mem::forget) keeps its locks until the
-/// database is closed.
+/// database is closed. The directory then stays locked until the process ends.
 ///
 /// ```
 /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -97,7 +98,8 @@ impl AsyncTransaction {
         }
     }
 
-    /// Reads a value that is about to be written, like [`Transaction::get_for_update`].
+    /// Returns the value of `key`, and locks the key exclusively, like
+    /// [`Transaction::get_for_update`].
     ///
     /// # Errors
     /// Those of [`Transaction::get`].
@@ -210,7 +212,7 @@ impl AsyncTransaction {
         self.open_scan(table, range, Direction::Ascending, ReadIntent::Read).await
     }
 
-    /// Begins a scan of a key range, largest key first.
+    /// Begins a scan of a key range, largest key first, like [`Transaction::scan_descending`].
     ///
     /// # Errors
     /// Those of [`Transaction::cursor`].
@@ -289,8 +291,7 @@ impl AsyncTransaction {
         self.tx.note(result)
     }
 
-    /// Returns the error that makes the closure's transaction roll back, like
-    /// [`Transaction::abort`].
+    /// Returns an error with a reason for the caller, like [`Transaction::abort`].
     ///
     /// # Errors
     /// Always [`Error::Aborted`](crate::Error::Aborted).
@@ -308,7 +309,7 @@ impl AsyncTransaction {
         self.tx.note(result)
     }
 
-    /// Locks all tables at once, like [`Transaction::lock_database`].
+    /// Locks the database, and so all tables, like [`Transaction::lock_database`].
     ///
     /// # Errors
     /// Those of [`Transaction::lock_database`].
@@ -326,8 +327,7 @@ impl AsyncTransaction {
         self.tx.note(set)
     }
 
-    /// Undoes the changes since the savepoint, which stays valid, like
-    /// [`Transaction::rollback_to`].
+    /// Undoes the changes since the savepoint, like [`Transaction::rollback_to`].
     ///
     /// # Errors
     /// Those of [`Transaction::rollback_to`].
@@ -341,7 +341,8 @@ impl AsyncTransaction {
         self.tx.lock_wait(wait);
     }
 
-    /// Commits and returns once the transaction is durable.
+    /// Commits, and completes once the transaction and everything that it has read are durable,
+    /// like [`Transaction::commit`].
     ///
     /// # Errors
     /// Those of [`Transaction::commit`].
@@ -349,8 +350,8 @@ impl AsyncTransaction {
         self.commit_pipelined().await?.await
     }
 
-    /// Commits and returns once the locks are released; the [`Pending`] becomes ready when the
-    /// transaction is durable.
+    /// Commits, releases the locks, and completes without waiting for the log, like
+    /// [`Transaction::commit_pipelined`].
     ///
     /// # Errors
     /// Those of [`Transaction::commit_pipelined`].
@@ -375,11 +376,12 @@ impl std::fmt::Debug for AsyncTransaction {
     }
 }
 
-/// A scan of a key range by a task. Made by [`AsyncTransaction::scan`],
+/// A scan of a key range by an asynchronous transaction. Made by [`AsyncTransaction::scan`],
 /// [`scan_descending`](AsyncTransaction::scan_descending) and
 /// [`scan_for_update`](AsyncTransaction::scan_for_update).
 ///
-/// If the future of a step is dropped, the scan stays where it was.
+/// If the future of a step is dropped before it has completed, or if the step fails, the next step
+/// continues the scan, and no entry is lost.
 pub struct AsyncScan<'tx> {
     tx: &'tx mut AsyncTransaction,
     cursor: Cursor,
@@ -413,7 +415,7 @@ impl AsyncScan<'_> {
         Ok(found.then(|| self.cursor.inner.entry()))
     }
 
-    /// Returns the number of remaining entries, each of which is locked as by every scan.
+    /// Returns the number of remaining entries, and locks them as the scan would.
     ///
     /// # Errors
     /// The first error that the scan meets.
@@ -427,12 +429,13 @@ impl AsyncScan<'_> {
 }
 
 /// The transaction of an asynchronous closure: an [`AsyncTransaction`] that is committed when the
-/// closure returns `Ok`, and rolled back when it returns an error.
+/// closure returns `Ok`, and rolled back when it returns an error or panics.
 ///
-/// It is a value and not a reference, so that the futures of closures can move between threads. A
-/// closure that returns and still keeps the transaction fails with
-/// [`TransactionEnded`](crate::Error::TransactionEnded): the transaction cannot be committed, and
-/// the closure is not run again. The transaction is rolled back when it is dropped.
+/// It is a value and not a reference, so that the futures of closures can move between threads. The
+/// closure gives it back by dropping it. If the closure returns and still keeps it somewhere, the
+/// call that runs the closure fails with [`TransactionEnded`](crate::Error::TransactionEnded): the
+/// transaction cannot be committed, and the closure is not run again. The transaction is rolled
+/// back when it is dropped.
 pub struct LentTransaction {
     /// `None` only while this is being dropped.
     transaction: Option<AsyncTransaction>,

@@ -26,28 +26,31 @@ use crate::{
 
 /// An open database: cheap to clone, usable from every thread.
 ///
-/// [`close`](Database::close) closes the database, and so does dropping the last handle. In the
-/// default commit mode, a process that ends without either loses no acknowledged transaction: the
-/// next opening recovers the database.
+/// [`close`](Database::close) closes the database, and so does dropping the last handle. A
+/// [`Pipeline`](crate::Pipeline) of the database counts as a handle. In the default commit mode, a
+/// process that ends without closing a database loses no acknowledged transaction: the next opening
+/// recovers the database.
 ///
 /// # After a fork
 /// A database belongs to the process that opened it. In a child made by `fork` (also a daemon that
 /// forks itself after opening), no call on an inherited handle, or on a [`Transaction`],
-/// [`Cursor`](crate::Cursor), [`Pending`], [`Pipeline`](crate::Pipeline) or
+/// [`AsyncTransaction`], [`Cursor`](crate::Cursor), [`Pending`], [`Pipeline`](crate::Pipeline) or
 /// [`Ticket`](crate::Ticket) of that handle, uses the engine. A call that would use it returns
-/// [`Error::Forked`] at once; one that returns no `Result` does nothing or returns an empty value,
-/// but `is_ready` and `wait_until` return true. Dropping such values in the child closes nothing,
-/// writes nothing and does not wait, and the parent's database is unaffected. The child cannot open
-/// another database either, because its copy of the table of sleeping threads refers to threads
-/// that do not exist in the child. It can open one after `exec`. A child that was forked when no
-/// database was open and all handles had been dropped can open one without `exec`. (On a kernel
-/// older than 4.14, each check for a fork costs one `getpid`.)
+/// [`Error::Forked`] at once. (Most lists of errors in this documentation leave this error out.) If
+/// a call that would use the engine returns no `Result`, it does nothing or returns an empty value,
+/// with two exceptions: `is_ready` and `wait_until` return true, and the operations of a
+/// transaction that is begun in the child fail with this error. Dropping such values in the child
+/// closes nothing, writes nothing and does not wait. The parent's database is unaffected.
+///
+/// The child cannot open another database either, unless it calls `exec` first. A child can open
+/// databases without `exec` if it was forked when its parent had no database open and had dropped
+/// all handles of those that it had closed.
 ///
 /// The child inherits the lock on the directory, because a lock of `flock` belongs to the open file
 /// and not to a process. A child that calls `exec` releases its copy at once: all descriptors are
-/// close-on-exec. As long as a child that did not call `exec` is alive, the directory stays locked,
-/// even after the parent has closed the database or has ended, and opening the database fails with
-/// [`Error::AlreadyOpen`].
+/// close-on-exec. As long as a child that was forked while the database was open lives without
+/// `exec`, the directory stays locked, even after the parent has closed the database or has ended.
+/// Opening the database then fails with [`Error::AlreadyOpen`].
 #[derive(Clone)]
 pub struct Database {
     pub(crate) inner: Arc<Inner>,
@@ -125,8 +128,9 @@ impl Database {
     /// - [`Error::LogFull`] and [`Error::DiskFull`] if there is no room for the table,
     ///   [`Error::NoFileDescriptor`], [`Error::TooManyTransactions`];
     /// - [`Error::OutcomeUnknown`] if the log failed before the table was durable;
-    /// - [`Error::Io`], [`Error::Corrupt`], [`Error::CorruptPage`], [`Error::BadOption`] for a page
-    ///   that cannot be read, as for [`Transaction::get`];
+    /// - [`Error::Io`], [`Error::Corrupt`], [`Error::CorruptPage`] and [`Error::ReadTimeout`] for a
+    ///   page that cannot be read; [`Error::BadOption`] if the cache is too small for the pages
+    ///   that are in use at once, or if the database would grow beyond its largest size;
     /// - [`Error::Closed`], [`Error::Poisoned`].
     pub fn create_table(&self, name: &str) -> Result<Table> {
         Ok(Table::new(self.inner.engine.create_table(name)?))
@@ -137,15 +141,19 @@ impl Database {
         self.inner.engine.tables()
     }
 
-    /// Removes the table `name` and everything in it, after waiting for the transactions that use
-    /// it. The wait is limited by [`Options::lock_wait_limit`] and by 10 s, since one of the
-    /// transactions may belong to the calling thread. Once the table is dropped, using a handle of
-    /// it fails with [`Error::UnknownTable`].
+    /// Removes the table `name` and everything in it, after waiting until all transactions that
+    /// have used it have ended. This wait is limited by [`Options::lock_wait_limit`] and by 10 s,
+    /// since one of the transactions may belong to the calling thread. The removal is durable when
+    /// the call returns. From then on, using a handle of the table fails with
+    /// [`Error::UnknownTable`].
     ///
     /// # Errors
     /// - [`Error::UnknownTable`] if there is none;
-    /// - [`Error::LockTimeout`] if transactions that use the table did not end in time, and
-    ///   [`Error::Deadlock`] if one of them waits for this call; the table is unchanged;
+    /// - [`Error::LockTimeout`] if transactions that have used the table did not end in time,
+    ///   [`Error::Deadlock`] if one of them waits for this call, [`Error::SelfWait`] if the calling
+    ///   thread would wait for itself (see [deadlocks](crate#deadlocks)); after these three the
+    ///   table is unchanged;
+    /// - [`Error::OutcomeUnknown`] if the log failed before the removal was durable;
     /// - [`Error::DropUnfinished`] if the table is dropped, but its pages could not be freed; the
     ///   next drop or creation of a table of this name, and the next opening of the database, try
     ///   again;
@@ -155,28 +163,31 @@ impl Database {
         self.inner.engine.drop_table(name)
     }
 
-    /// Runs `body` as a transaction of type `name` and returns its value once it is durable (under
+    /// Runs `body` as a transaction of type `name`, commits the transaction, and returns the value
+    /// of `body` once the transaction and everything that it has read are durable (under
     /// [`CommitMode::Lazy`](crate::CommitMode::Lazy), at once).
     ///
     /// `body` may run **more than once**: a transaction that is the victim of a deadlock is rolled
-    /// back and, after a short random pause, run again. `body` should therefore have no effects
-    /// other than through the transaction. If it returns an error, the transaction is rolled back
-    /// and the error is returned. If it panics, the transaction is rolled back, its locks are
-    /// released, and the panic is returned as [`Error::Panicked`]; the database remains usable.
+    /// back and, after a short random pause, run again, even if `body` hides the error. `body`
+    /// should therefore have no effects other than through the transaction. If `body` returns an
+    /// error, the transaction is rolled back and the error is returned. If it panics, the
+    /// transaction is rolled back, its locks are released, and the panic is returned as
+    /// [`Error::Panicked`]; the database remains usable.
     ///
     /// If a lock wait exceeds its [limit](Options::lock_wait_limit), `body` is not run again:
     /// [`Error::LockTimeout`] is returned like any other error, since a retry would multiply the
     /// limit.
     ///
     /// Returning an error, including [`Error::Panicked`], can take as long as a commit. The error
-    /// may reveal what the closure has read ("the key is there"), and that may come from a commit
-    /// that is not durable yet. Therefore, in the default commit mode, every result is returned
-    /// only when everything that any attempt has read is durable.
+    /// may reveal what `body` has read ("the key is there"), and that may come from a commit that
+    /// is not durable yet. Therefore, in the default commit mode, an error of `body` is returned
+    /// only when everything that any attempt has read is durable. If the database is closed or has
+    /// stopped, that is returned at once instead.
     ///
     /// `body` should use the transaction that it is given. A second transaction that it begins, or
-    /// runs with another call of this method, is independent of the first: if it needs a lock that
-    /// the first holds, it fails with [`Error::SelfWait`] (with one exception, in which it waits:
-    /// see [deadlocks](crate#deadlocks)).
+    /// runs with another call of this method, is independent of the first. If the second needs a
+    /// lock that the first holds, it fails with [`Error::SelfWait`]; in some cases, which
+    /// [deadlocks](crate#deadlocks) lists, it waits instead.
     ///
     /// `name` groups transactions for statistics; use one name for each kind of transaction.
     ///
@@ -204,8 +215,9 @@ impl Database {
         runner::run(&self.inner, name, body)?.wait()
     }
 
-    /// Runs `body` like [`transact`](Database::transact), but returns as soon as the locks are
-    /// released. The value becomes available only when it is durable. Meanwhile the thread can run
+    /// Runs `body` like [`transact`](Database::transact), but returns without waiting for the log.
+    /// The locks are released by then. The value of `body` is in the [`Pending`], which withholds
+    /// it until [`transact`](Database::transact) would return it. Meanwhile the thread can run
     /// other transactions, so a few threads can keep many commits in flight.
     ///
     /// Transactions that one thread submits take effect in the order of the calls. Dropping the
@@ -230,7 +242,7 @@ impl Database {
     ///   because what the closure has read is not durable yet;
     /// - an error of the closure, including the [`Error::Deadlock`] of the last attempt and a
     ///   panic, if the closure has read something that is not durable yet, since the error may
-    ///   reveal it. Such a `Pending` becomes ready with the next flush, like that of a commit.
+    ///   reveal it. Such a `Pending` becomes ready when that is durable.
     pub fn submit<T>(
         &self,
         name: &'static str,
@@ -241,12 +253,13 @@ impl Database {
         Ok(pending)
     }
 
-    /// Runs `body` like [`transact`](Database::transact), without blocking the thread: while the
-    /// transaction waits for a lock, for a page, for log space or for the log's flush, the task is
-    /// suspended. Needs no particular executor.
+    /// Runs `body` like [`transact`](Database::transact), as a future: while the transaction waits
+    /// for a lock, for a page, for log space or for the log's flush, the task is suspended, and its
+    /// thread is not blocked (see [waiting and async](crate#waiting-and-async)). Needs no
+    /// particular executor.
     ///
-    /// The closure receives the transaction as a value ([`LentTransaction`]) and gives it back by
-    /// dropping it, which happens at its end. If the future is dropped, the transaction is rolled
+    /// The closure receives the transaction as a value, a [`LentTransaction`], and gives it back by
+    /// dropping it, at its end at the latest. If the future is dropped, the transaction is rolled
     /// back, unless its commit was requested already; see
     /// [`AsyncTransaction`](crate::AsyncTransaction#cancellation).
     ///
@@ -277,9 +290,9 @@ impl Database {
         self.submit_async(name, body).await?.await
     }
 
-    /// Runs `body` like [`transact_async`](Database::transact_async), but returns as soon as the
-    /// locks are released, like [`submit`](Database::submit). The value becomes available only when
-    /// it is durable.
+    /// Runs `body` like [`transact_async`](Database::transact_async), but returns without waiting
+    /// for the log, like [`submit`](Database::submit). The [`Pending`] withholds the value in the
+    /// same way.
     ///
     /// # Errors
     /// Those of `submit`; [`Error::TransactionEnded`] if the closure has kept the transaction.
@@ -294,9 +307,9 @@ impl Database {
     }
 
     /// Gives the asynchronous transaction `body` of type `name` to a thread of the database, and
-    /// returns a ticket with which a thread or a task can wait for its result: like
-    /// [`Pipeline::submit_async`] on a pipeline with the default options, which the first call
-    /// starts.
+    /// returns a ticket with which a thread or a task can wait for its result. The call works like
+    /// [`Pipeline::submit_async`] on a pipeline with the default options. The first call starts
+    /// that pipeline.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -307,7 +320,8 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Pipeline::submit_async`]; [`Error::Io`] if a thread cannot be started.
+    /// Those of [`Pipeline::submit_async`]; [`Error::Io`] if a thread cannot be started. After
+    /// [`close`](Database::close), this call or the ticket reports [`Error::Closed`].
     pub fn spawn<T, B>(&self, name: &'static str, body: B) -> Result<Ticket<T>>
     where
         T: Send + 'static,
@@ -325,7 +339,7 @@ impl Database {
     }
 
     /// Begins a transaction of type `name` whose operations are futures. If the transaction cannot
-    /// begin, its first operation reports the reason, like that of [`begin`](Database::begin).
+    /// begin, its operations report the reason, like those of [`begin`](Database::begin).
     pub fn begin_async(&self, name: &'static str) -> AsyncTransaction {
         let is_own = self.inner.check_process().is_ok();
         let kind = if is_own { self.inner.statistics.kind(name) } else { Kind::NONE };
@@ -333,12 +347,11 @@ impl Database {
     }
 
     /// Waits until every transaction that was committed before this call is durable. Under
-    /// [`CommitMode::Lazy`](crate::CommitMode::Lazy) a crash can then no longer lose these commits:
-    /// they have left the loss window. In the default mode, a caller that waits for its results
-    /// does not need this call.
+    /// [`CommitMode::Lazy`](crate::CommitMode::Lazy) a crash can then no longer lose these commits.
+    /// In the default mode, a caller that waits for its results does not need this call.
     ///
     /// # Errors
-    /// [`Error::OutcomeUnknown`] if the log has failed: the last transactions may be lost.
+    /// [`Error::OutcomeUnknown`] if the log failed before that: the last transactions may be lost.
     pub fn sync(&self) -> Result<()> {
         self.inner.check_process()?;
         let log = self.inner.engine.log();
@@ -347,11 +360,11 @@ impl Database {
 
     /// Begins a transaction that the caller ends: with [`commit`](Transaction::commit),
     /// [`commit_pipelined`](Transaction::commit_pipelined) or [`rollback`](Transaction::rollback).
-    /// Dropping it rolls it back. If it is a deadlock's victim, the caller runs it again: see
+    /// Dropping it rolls it back. If it is a deadlock's victim, the caller has to run it again: see
     /// [`Error::is_retryable`].
     ///
-    /// If the transaction cannot begin, its first operation reports the reason: [`Error::Closed`],
-    /// or [`Error::TooManyTransactions`] when 65,000 run at once.
+    /// If the transaction cannot begin, its operations report the reason: [`Error::Closed`], or
+    /// [`Error::TooManyTransactions`] if 65,000 transactions run already.
     pub fn begin(&self) -> Transaction {
         Transaction::begin(&self.inner, Kind::NONE)
     }
@@ -376,11 +389,11 @@ impl Database {
     }
 
     /// Returns the lock waits since the database was opened, by table and by type of transaction,
-    /// with the hottest keys and the last deadlocks. They are kept in memory and discarded when the
-    /// database is closed.
+    /// with the keys that were waited for most often and the last deadlocks. All of this is kept in
+    /// memory only.
     ///
-    /// A lock that is granted at once is not counted. A transaction counts its waits when it has
-    /// ended; one that waits often counts them earlier, whenever 64 have accumulated.
+    /// A lock that is granted at once is not counted. The waits of a transaction are counted when
+    /// it has ended, and before that whenever 64 have accumulated.
     ///
     /// ```
     /// use std::time::Duration;
@@ -407,16 +420,16 @@ impl Database {
     }
 
     /// Returns the lock waits that go on at this moment, the longest first: for each, the waiting
-    /// transaction, the lock, the mode, the time since the wait began, and the transactions that
-    /// are in the way, with their ages as far as these are known. Waits of threads and of tasks are
-    /// listed alike, for keys as well as for whole tables and the database.
+    /// transaction, the lock, the mode, the time since the wait began, and transactions that block
+    /// it, with their ages as far as these are known. Waits of threads and of tasks are listed
+    /// alike, for keys as well as for whole tables and the database. A call that locks a table
+    /// itself, such as [`drop_table`](Database::drop_table) or [`verify`](Database::verify), is
+    /// listed as a transaction without a type.
     ///
-    /// The database goes on meanwhile, so the list is not a snapshot of one moment: each of its
-    /// waits went on while it was described, but some may have ended by the time that the call
-    /// returns, and others may have begun. A transaction that is in the way held its lock, or stood
-    /// in the queue, at some time during the call. Only transactions that wait, or that lock a
-    /// whole table or the database, publish anything; the work is done by this call, which takes
-    /// some microseconds for each wait.
+    /// Transactions go on during the call, so the list is not a snapshot of one moment. Each of its
+    /// waits went on while it was described. Some may have ended by the time that the call returns,
+    /// and others may have begun. A transaction that is listed as blocking held its lock, or stood
+    /// in the queue, at some time during the call.
     ///
     /// ```
     /// use std::{thread, time::Duration};
@@ -445,10 +458,10 @@ impl Database {
         self.inner.engine.waits()
     }
 
-    /// Returns, for each type of transaction, how long transactions ran until their locks were
-    /// released, and how long their results then waited for the log, since the database was opened.
-    /// One transaction in 16 is timed, or the share set with [`Options::time_one_in`]; one that did
-    /// not commit, or whose result was never retrieved, is not counted.
+    /// Returns, for each type of transaction, how long transactions ran until their commits had
+    /// released their locks, and how long their results then waited for the log, since the database
+    /// was opened. One transaction in 16 is timed, or the share set with [`Options::time_one_in`].
+    /// A transaction that did not commit, or whose result was not retrieved, is not counted.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -466,7 +479,7 @@ impl Database {
         if is_own { self.inner.statistics.timings() } else { Vec::new() }
     }
 
-    /// Returns the counters of each type of transaction, by name.
+    /// Returns the counters of each type of transaction since the database was opened, by name.
     pub fn type_stats(&self) -> Vec<TypeStats> {
         let is_own = self.inner.check_process().is_ok();
         if is_own { self.inner.statistics.types() } else { Vec::new() }
@@ -477,26 +490,25 @@ impl Database {
         self.inner.engine.recovery()
     }
 
-    /// Writes a checkpoint now. Recovery after a crash then starts approximately here, and earlier
-    /// log is recycled unless an open transaction or a backup needs it. Checkpoints are also
-    /// taken automatically. A checkpoint that starts because enough log was written cleans only the
-    /// pages that were dirty already at the previous checkpoint. A checkpoint that starts because
-    /// the log is short of space, and this call, clean all dirty pages.
+    /// Takes a checkpoint now: writes all pages that have changed. Recovery after a crash then
+    /// starts approximately here, and earlier log is recycled unless an open transaction or a
+    /// backup needs it. Checkpoints are also taken automatically: when enough log was written
+    /// ([`Options::checkpoint_every`]), and when the log is short of space.
     ///
     /// # Errors
     /// [`Error::DiskFull`] if a file could not grow, [`Error::NoFileDescriptor`] if one could not
     /// be opened, [`Error::LogFull`] if the log has no room for the checkpoint's own records: the
-    /// call may be repeated. [`Error::Poisoned`] if the engine had stopped, or any other failure of
-    /// the checkpoint stops it; [`Error::Closed`].
+    /// call may be repeated. [`Error::Poisoned`] if the engine had stopped, or if another failure
+    /// of the checkpoint has stopped it; [`Error::Closed`].
     pub fn checkpoint(&self) -> Result<()> {
         self.inner.engine.checkpoint()
     }
 
     /// Copies the database, while it is in use, to the directory `to`, which must be absent or
-    /// empty. The copy holds every transaction acknowledged before the call, and opens as a
-    /// database.
+    /// empty. The copy opens as a database. It holds every transaction that was acknowledged before
+    /// the call, and maybe later ones.
     ///
-    /// No log is recycled until the copy ends: everything written meanwhile must fit in the [log's
+    /// No log is recycled until the copy ends. What is written meanwhile must fit in the [log's
     /// capacity](Options::log_capacity), or writers fail with [`Error::LogFull`].
     ///
     /// # Errors
@@ -504,13 +516,15 @@ impl Database {
     ///   under any name;
     /// - [`Error::Io`] with [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) if `to` is not
     ///   empty, even if it only contains an empty directory;
-    /// - [`Error::AlreadyOpen`] if another backup writes to `to`;
-    /// - [`Error::DiskFull`], [`Error::NoFileDescriptor`], [`Error::Io`], [`Error::NotADatabase`]
-    ///   (`to` is a file), and [`Error::CorruptPage`] or [`Error::Corrupt`] for a page that cannot
-    ///   be read whole;
+    /// - [`Error::AlreadyOpen`] if another backup to `to` begins at the same time;
+    /// - [`Error::NotADatabase`] if `to` is a file;
+    /// - [`Error::DiskFull`], [`Error::NoFileDescriptor`], [`Error::Io`], and
+    ///   [`Error::CorruptPage`] or [`Error::Corrupt`] for a page that cannot be read whole;
+    /// - [`Error::OutcomeUnknown`] if the log fails meanwhile;
     /// - [`Error::Closed`], [`Error::Poisoned`].
     ///
-    /// A failed copy is incomplete and is not accepted as a database: remove it.
+    /// After an error, `to` may hold an incomplete copy. It is not accepted as a database: remove
+    /// it.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<()> {
         self.inner.check_process()?;
         if let Some(directory) = &self.inner.directory
@@ -529,17 +543,23 @@ impl Database {
         self.inner.engine.backup(&target)
     }
 
-    /// Checks every page, tree and free-space map while the database is in use.
+    /// Checks every table, the catalogue of tables, and the map of the pages that are in use, while
+    /// the database is in use. Each page that a table uses is checked; a page that is in the cache
+    /// is checked there, and not on disk.
     ///
     /// The call waits for transactions that hold an exclusive lock on a whole table or on the
     /// database. If such a transaction waits for the call in turn (because it locks the database
     /// after a table), that is a deadlock: the transaction, or the call, fails with
-    /// [`Error::Deadlock`].
+    /// [`Error::Deadlock`]. If a closure whose transaction holds such a lock makes the call, the
+    /// call fails with [`Error::SelfWait`].
     ///
     /// # Errors
-    /// The first damage found: [`Error::Corrupt`] or [`Error::CorruptPage`]; [`Error::Io`] for a
-    /// page that cannot be read; [`Error::LockTimeout`] if a lock on a whole table is held for
-    /// longer than [`Options::lock_wait_limit`]; [`Error::Closed`], [`Error::Poisoned`].
+    /// The first damage found: [`Error::Corrupt`] or [`Error::CorruptPage`]. [`Error::Io`] and
+    /// [`Error::ReadTimeout`] for a page that cannot be read; [`Error::DiskFull`] and
+    /// [`Error::BadOption`] if no room can be made for it in the cache; [`Error::LockTimeout`] if a
+    /// lock on a whole table or on the database is held for longer than
+    /// [`Options::lock_wait_limit`]; [`Error::TooManyTransactions`], [`Error::Closed`],
+    /// [`Error::Poisoned`].
     pub fn verify(&self) -> Result<VerifyReport> {
         self.inner.engine.verify()
     }
@@ -547,37 +567,43 @@ impl Database {
     /// Reports whether the database accepts work.
     ///
     /// # Errors
-    /// [`Error::Poisoned`] after a write, a sync or an undo has failed, or an invariant was broken;
-    /// [`Error::Closed`] after a close; [`Error::Forked`] in a child of the process that opened it.
+    /// [`Error::Poisoned`] if the engine has stopped after a failure; [`Error::Closed`] after a
+    /// close; [`Error::Forked`] in a child of the process that opened it.
     pub fn health(&self) -> Result<()> {
         self.inner.engine.health()
     }
 
     /// Closes the database cleanly: the next opening has nothing to recover, except that it undoes
-    /// the transactions that were still open. Transactions that were given to
-    /// [`spawn`](Database::spawn) before the call are run first. From then on no transaction begins
-    /// or commits, and operations fail with [`Error::Closed`].
+    /// the transactions that were still open.
     ///
-    /// End all transactions first: those that are still open do not take effect, and the next
-    /// opening undoes them. The directory stays locked until the last of them is dropped and all
-    /// running calls of [`backup`](Database::backup), [`verify`](Database::verify),
+    /// Transactions that were given to [`spawn`](Database::spawn) before the call are run first,
+    /// and rollbacks of [asynchronous transactions](AsyncTransaction#cancellation) that were
+    /// dropped before are completed, without a time limit. Then no transaction begins or commits
+    /// any more, and operations fail with [`Error::Closed`]. A closure that was given to `spawn`
+    /// must not call this method.
+    ///
+    /// Before this call, end all transactions and close all [pipelines](Pipeline::close).
+    /// Transactions that are still open do not take effect, and the next opening undoes them. The
+    /// directory stays locked until they have been ended or dropped, and until all running calls of
+    /// [`backup`](Database::backup), [`verify`](Database::verify),
     /// [`checkpoint`](Database::checkpoint), [`create_table`](Database::create_table) and
-    /// [`drop_table`](Database::drop_table) have ended; this call waits up to a second for that. A
+    /// [`drop_table`](Database::drop_table) have ended. This call waits up to a second for that. A
     /// commit that was requested before is made durable, and its [`Pending`] remains valid.
     ///
     /// A second call waits for the first one and returns the same result, with one exception: after
-    /// [`Error::StillInUse`] it waits again, and returns `Ok` once the remaining transactions and
-    /// calls have ended. Dropping the last handle closes without that wait.
+    /// [`Error::StillInUse`] it waits again, and returns `Ok` if the remaining transactions and
+    /// calls end in time. Dropping the last handle closes in the same way, but does not wait for
+    /// them.
     ///
     /// # Errors
     /// The database is closed in any case and, in the default commit mode, nothing acknowledged is
     /// lost:
-    /// - [`Error::StillInUse`] if transactions, or some of these calls, are still running after a
+    /// - [`Error::StillInUse`] if transactions, or some of these calls, have not ended after a
     ///   second. The database was closed cleanly; a new opening is refused until they have ended;
     /// - [`Error::ReadTimeout`] if the disk has not completed a read within 30 s;
-    /// - the error that prevented a clean close, [`Error::Poisoned`], [`Error::Io`],
-    ///   [`Error::DiskFull`], [`Error::NoFileDescriptor`] or [`Error::LogFull`]: the next opening
-    ///   recovers.
+    /// - the error that prevented a clean close, [`Error::Poisoned`], [`Error::OutcomeUnknown`],
+    ///   [`Error::Io`], [`Error::DiskFull`], [`Error::NoFileDescriptor`] or [`Error::LogFull`]: the
+    ///   next opening recovers.
     pub fn close(&self) -> Result<()> {
         self.inner.check_process()?;
         if let Some(pipeline) = self.default_pipeline.get() {
@@ -587,7 +613,7 @@ impl Database {
         self.inner.engine.wait_for_users(Instant::now() + CLOSE_WAIT)
     }
 
-    /// Returns the path of the database's directory.
+    /// Returns the path of the database's directory; `:memory:` for a database in memory.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
@@ -600,19 +626,21 @@ impl fmt::Debug for Database {
 }
 
 impl Options {
-    /// Opens the database in the directory `path`, and creates it if the policy allows. A database
-    /// that was not closed is recovered first.
+    /// Opens the database in the directory `path`. Creates it if there is none and
+    /// [`create`](Options::create) allows that. A database that was not closed is recovered first.
     ///
     /// # Errors
-    /// - [`Error::NotADatabase`] for a directory with other contents, and for one without a
-    ///   database if none may be created; nothing is left in it;
+    /// - [`Error::NotADatabase`] for a directory with other files, for an incomplete backup, and if
+    ///   there is no database and none may be created; the opening leaves nothing in such a
+    ///   directory;
     /// - [`Error::FormatTooNew`];
     /// - [`Error::AlreadyOpen`];
-    /// - [`Error::Corrupt`] and [`Error::CorruptPage`] for damage found by recovery;
+    /// - [`Error::Corrupt`] and [`Error::CorruptPage`] for damage;
     /// - [`Error::ForeignLog`] for a log that belongs to other data;
     /// - [`Error::BadOption`];
     /// - [`Error::Io`] (with [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) for a database
-    ///   where a new one was to be created), [`Error::DiskFull`], [`Error::NoFileDescriptor`];
+    ///   where a new one was to be created), [`Error::ReadTimeout`], [`Error::DiskFull`],
+    ///   [`Error::NoFileDescriptor`];
     /// - [`Error::Poisoned`] after a failed write, or if an invariant was broken in this process;
     /// - [`Error::Forked`] in the child of a process that had a database open.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
@@ -632,7 +660,7 @@ impl Options {
 }
 
 impl PipelineOptions {
-    /// Starts the agents.
+    /// Starts a pipeline of the database, with its agents.
     ///
     /// # Errors
     /// [`Error::BadOption`]; [`Error::Io`] if a thread cannot be started.

@@ -23,8 +23,8 @@ const LOG_FILE_MIN: u64 = 64 << 10;
 /// Upper bound on the size of a log file.
 const LOG_FILE_MAX: u64 = 16 << 20;
 
-/// Options of a database, with defaults that suit most uses: a gigabyte of cache, a gigabyte of
-/// log, every commit durable before it is acknowledged, and all locks released early.
+/// Options of a database, with defaults that suit most uses: 1 GiB of cache, 1 GiB of log, and
+/// every commit durable before it is acknowledged.
 ///
 /// ```
 /// use clearway::Options;
@@ -52,20 +52,19 @@ pub struct Options {
 /// the modes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CommitMode {
-    /// Acknowledge a commit when the transaction, and everything that it has read, is durable.
+    /// Acknowledge a commit when the transaction and everything that it has read are durable.
     #[default]
     Durable,
-    /// Acknowledge a commit at once and write it soon after: **the last acknowledged commits can be
-    /// lost** in a crash of the process or of the system, or when the disk fails. The lost commits
-    /// are always the last ones: if one is lost, all later ones are lost too, so the database
-    /// remains consistent.
+    /// Acknowledge a commit at once and write it soon after. **The last acknowledged commits can be
+    /// lost** in a crash of the process or of the system, or when the disk fails. If a commit is
+    /// lost, all later ones are lost too, so the database remains consistent.
     ///
     /// The *loss window* is the set of commits that a crash can lose: those that are not durable
     /// yet. A commit is durable once the flush that writes its log records, and every earlier
     /// flush, has completed. The commits of the window span at most two flushes and two
-    /// group-commit delays of 100 µs each, less than a millisecond on a good disk, and their log
-    /// records fit into the log buffer, 16 MiB. [`Database::sync`](crate::Database::sync) makes all
-    /// commits before it durable, and so empties the window.
+    /// group-commit delays of 100 µs each, less than a millisecond on a fast disk, and their log
+    /// records fit into the log buffer, 16 MiB. [`Database::sync`](crate::Database::sync) waits
+    /// until all commits before it are durable: none of them is in the window then.
     Lazy,
 }
 
@@ -84,12 +83,13 @@ pub(crate) enum Storage {
 /// [`Transaction::waiting`](crate::Transaction::waiting).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LockWait {
-    /// Wait as long as [`Options::lock_wait_limit`] allows.
+    /// Wait for each lock as long as [`Options::lock_wait_limit`] allows.
     #[default]
     Default,
     /// Wait without a limit.
     Forever,
-    /// Wait at most this long; then fail with [`Error::LockTimeout`](crate::Error::LockTimeout).
+    /// Wait at most this long for each lock; then fail with
+    /// [`Error::LockTimeout`](crate::Error::LockTimeout). For a limit of zero, use `Never`.
     For(Duration),
     /// Do not wait: if the lock is not free, fail with
     /// [`Error::WouldBlock`](crate::Error::WouldBlock).
@@ -128,8 +128,9 @@ impl Options {
     }
 
     /// Returns options for a database in memory, for tests. The path given to
-    /// [`open`](Options::open) is ignored. The contents live as long as these options, their clones
-    /// or a database opened from them: opening from a clone after closing finds the committed data.
+    /// [`open`](Options::open) is ignored. The contents exist as long as these options, their
+    /// clones or a database opened from them: opening from a clone after closing finds the
+    /// committed data. They do not survive the process.
     ///
     /// ```
     /// let options = clearway::Options::in_memory().cache_size(8 << 20);
@@ -149,10 +150,10 @@ impl Options {
         self
     }
 
-    /// Sets the memory for pages in bytes. Default 1 GiB. The process uses up to a tenth more. In
-    /// addition it uses about 64 MiB for the log buffer, the lock table and other fixed structures,
-    /// 4 MiB for each GiB of the database that it has accessed, and what large transactions need
-    /// for their locks and their undo.
+    /// Sets the memory for pages in bytes, 512 KiB to 256 GiB. Default 1 GiB. The process uses up
+    /// to a tenth more. In addition it uses about 64 MiB for the log buffer, the lock table and
+    /// other fixed structures, 4 MiB for each GiB of the database that it has accessed, and what
+    /// large transactions need for their locks and their undo.
     pub fn cache_size(mut self, bytes: u64) -> Options {
         self.engine.pool.cache_bytes = bytes;
         self
@@ -164,13 +165,14 @@ impl Options {
     /// by others, further writes fail with [`Error::LogFull`](crate::Error::LogFull) until it ends.
     /// The error names the transaction.
     ///
-    /// If a write finds the log full, it waits for the checkpoint that will make room. If an open
+    /// A write that finds the log full waits for the checkpoint that will make room. If an open
     /// transaction or a backup keeps the log from being recycled, it waits at most 100 ms, or not
     /// at all if its own transaction is the oldest. Only recovery, rollbacks, the checkpoints that
     /// make room and, rarely, a flush may exceed the capacity, slightly and temporarily.
     ///
-    /// A database that is created with a small capacity gets smaller log files. Their size never
-    /// changes.
+    /// The log's files are of about a sixteenth of this size, but at least 64 KiB and at most 16
+    /// MiB each. A database keeps the file size that it was created with. The capacity must hold at
+    /// least two files.
     pub fn log_capacity(mut self, bytes: u64) -> Options {
         self.engine.log.capacity_bytes = bytes;
         let file = (bytes / LOG_FILES_MIN).clamp(LOG_FILE_MIN, LOG_FILE_MAX);
@@ -178,39 +180,45 @@ impl Options {
         self
     }
 
-    /// Sets when commits are acknowledged. Default: when they are durable. Read the documentation
-    /// of [`CommitMode::Lazy`] before choosing it.
+    /// Sets the time at which commits are acknowledged. Default [`CommitMode::Durable`]. Read the
+    /// documentation of [`CommitMode::Lazy`] before choosing that.
     pub fn commit_mode(mut self, mode: CommitMode) -> Options {
         self.mode = mode;
         self
     }
 
     /// Sets the share of transactions that are timed for
-    /// [`Database::timings`](crate::Database::timings): one in `count` of each thread, or none if
-    /// `count` is 0. Default 16, which costs a few nanoseconds per transaction.
+    /// [`Database::timings`](crate::Database::timings): about one in `count` of those that a thread
+    /// begins, or none if `count` is 0. Default 16.
     pub fn time_one_in(mut self, count: u32) -> Options {
         self.time_one_in = count;
         self
     }
 
-    /// Sets how long an operation waits for a lock before it fails with
+    /// Sets the limit of a wait for a lock, after which an operation fails with
     /// [`Error::LockTimeout`](crate::Error::LockTimeout). Default `None`, no limit: deadlocks are
-    /// detected and need none. The error names the lock and, for a lock on a key, transactions that
-    /// held it. [`transact`](crate::Database::transact) does not retry after this error.
+    /// detected without one. The error names the lock and, for a lock on a key, transactions that
+    /// held it. [`transact`](crate::Database::transact) does not run a closure again after this
+    /// error. The limit also holds for a wait for a page that the disk is reading: see
+    /// [`Error::ReadTimeout`].
     pub fn lock_wait_limit(mut self, limit: Option<Duration>) -> Options {
         self.engine.lock.wait_limit = limit;
         self
     }
 
     /// Sets the threshold of lock escalation: a transaction that has taken more than this many
-    /// locks on the keys of one table tries to lock the table as a whole. The lock is shared if the
-    /// transaction has only read from the table, without a read for update, and exclusive
-    /// otherwise. If that succeeds, it takes no more locks on the keys that it reads and, if the
-    /// lock is exclusive, none on those that it writes. (If a writer cannot have the exclusive
-    /// lock, it may get one that covers its reads only; it then goes on locking the keys that it
-    /// writes.) It never waits for the table's lock: while other transactions hold conflicting
-    /// locks, it continues with key locks and tries again after the same number of further locks.
-    /// Default `None`: no escalation.
+    /// locks on the keys of one table tries to lock the table as a whole. Default `None`: no
+    /// escalation.
+    ///
+    /// If the transaction has only read from the table, without a read for update, it requests a
+    /// shared lock. Under that lock it takes no more locks on the keys that it reads. Otherwise it
+    /// requests an exclusive lock, under which it takes no more locks on keys of the table. If it
+    /// cannot have the exclusive lock, it requests one that covers its reads only, and goes on
+    /// locking the keys that it writes.
+    ///
+    /// The transaction does not wait for the table's lock. While other transactions hold
+    /// conflicting locks, it goes on with locks on keys, and tries again after the same number of
+    /// further locks.
     ///
     /// Escalation bounds the memory of large transactions, but can make other transactions wait. A
     /// transaction that is known to be large should call
@@ -220,25 +228,25 @@ impl Options {
         self
     }
 
-    /// Sets whether opening may create the database. Default [`Creation::IfMissing`].
+    /// Sets whether opening may, or must, create the database. Default [`Creation::IfMissing`].
     pub fn create(mut self, policy: Creation) -> Options {
         self.engine.create = policy;
         self
     }
 
-    /// Sets the maximum number of times that [`transact`](crate::Database::transact) and
-    /// [`submit`](crate::Database::submit) run a closure. If the transaction is a deadlock's victim
-    /// in the last of them, they return [`Error::Deadlock`]. Default 100, at least 1.
+    /// Sets the maximum number of times that a call such as [`transact`](crate::Database::transact)
+    /// or [`submit`](crate::Database::submit) runs a closure. If the transaction is a deadlock's
+    /// victim in the last attempt, the result is [`Error::Deadlock`]. Default 100; 0 counts as 1.
     pub fn attempts(mut self, attempts: u32) -> Options {
         self.attempts = attempts.max(1);
         self
     }
 
     /// Sets the bytes of log after which a checkpoint starts: this number, or a quarter of
-    /// [`log_capacity`](Options::log_capacity) if that is less. Default 256 MiB. Recovery after a
-    /// crash reads up to about twice this much log: a checkpoint that starts for this reason writes
-    /// only pages that were dirty at the previous checkpoint already, so redo may have to begin at
-    /// the previous checkpoint.
+    /// [`log_capacity`](Options::log_capacity) if that is less. Default 256 MiB; 0 is refused.
+    /// Recovery after a crash reads up to about twice this much log, because a checkpoint of this
+    /// kind writes only pages that had changed before the previous checkpoint. Redo may therefore
+    /// have to begin there.
     pub fn checkpoint_every(mut self, log_bytes: u64) -> Options {
         self.engine.checkpoint_log_bytes = log_bytes;
         self

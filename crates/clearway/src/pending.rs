@@ -21,12 +21,14 @@ use clearway_txn::Committed;
 
 use crate::{statistics::Shard, timings::Timed};
 
-/// The value of a committed transaction, which becomes available once the transaction is durable;
-/// or the error with which its closure ended, which becomes available once everything that the
-/// closure has read is durable.
+/// The outcome of a transaction that has ended. It is the value of a committed transaction, or the
+/// error with which a transaction was rolled back. It becomes available once the commit and
+/// everything that the transaction has read are durable (under
+/// [`CommitMode::Lazy`](crate::CommitMode::Lazy), at once).
 ///
 /// Wait for it with [`wait`](Pending::wait), `.await` it, or check it with
-/// [`try_take`](Pending::try_take). Dropping it discards the value, not the transaction.
+/// [`try_take`](Pending::try_take). Dropping it discards the outcome, and does not undo the
+/// transaction.
 ///
 /// ```
 /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -90,8 +92,8 @@ impl<T> Pending<T> {
         self.shard.log().durable() >= self.ack
     }
 
-    /// Returns true if [`wait`](Pending::wait) would return at once: with the outcome, with the
-    /// error of a failed log, or with [`Error::Forked`].
+    /// Returns true if [`wait`](Pending::wait) would not block: it would return the outcome, the
+    /// error of a failed log, or [`Error::Forked`].
     #[inline]
     pub fn is_ready(&self) -> bool {
         self.is_durable() || self.failure().is_some() || self.shard.check_process().is_err()
@@ -109,16 +111,16 @@ impl<T> Pending<T> {
         self.shard.log().health().err().filter(|error| !matches!(error, Error::Closed))
     }
 
-    /// Waits until the transaction is durable and returns its value.
+    /// Waits until the outcome is available and returns the value.
     ///
     /// # Errors
-    /// The error of the closure, if the transaction was rolled back. [`Error::OutcomeUnknown`] if
-    /// the log failed first: whether the transaction took effect is known after the database is
-    /// opened again. [`Error::Poisoned`] in the same case if the transaction only read
-    /// or was rolled back.
+    /// The error with which the transaction was rolled back, if it was. [`Error::OutcomeUnknown`]
+    /// if the log failed before the commit was durable: whether the transaction took effect is
+    /// known after the database is opened again. [`Error::Poisoned`] if the log failed and the
+    /// transaction only read or was rolled back.
     ///
     /// # Panics
-    /// If the value was already taken.
+    /// If the outcome was already taken.
     pub fn wait(mut self) -> Result<T> {
         self.shard.check_process()?;
         if !self.is_durable() {
@@ -127,8 +129,8 @@ impl<T> Pending<T> {
         self.take()
     }
 
-    /// Waits until the outcome is known, but no longer than until `deadline`. Returns true if it is
-    /// known: [`wait`](Pending::wait) then returns it at once.
+    /// Waits until [`wait`](Pending::wait) would not block, but no longer than until `deadline`.
+    /// Returns true if it would not block.
     ///
     /// Unlike `wait`, this call never writes the log itself, so that it can return in time.
     pub fn wait_until(&self, deadline: Instant) -> bool {
@@ -147,7 +149,8 @@ impl<T> Pending<T> {
         true
     }
 
-    /// Returns the outcome if it is known and was not taken yet, and `None` otherwise.
+    /// Returns the outcome if [`wait`](Pending::wait) would not block and the outcome was not taken
+    /// yet, and `None` otherwise.
     ///
     /// # Errors
     /// Those of [`wait`](Pending::wait).

@@ -73,14 +73,15 @@ impl Default for PipelineOptions {
 }
 
 impl PipelineOptions {
-    /// Returns the default options: as many agents as there are processors.
+    /// Returns the default options, with one agent for each processor that the process can use.
     pub fn new() -> PipelineOptions {
         let agents = thread::available_parallelism().map_or(1, std::num::NonZero::get);
         PipelineOptions { agents, backlog: BACKLOG_DEFAULT, tasks: TASKS_DEFAULT }
     }
 
-    /// Sets the number of threads that run transactions, 1 to 1,024. One for each processor keeps
-    /// the processors busy; a larger number is useful if transactions wait for locks or pages.
+    /// Sets the number of agents, the threads that run transactions, 1 to 1,024. One for each
+    /// processor keeps the processors busy; a larger number is useful if the closures of
+    /// [`submit`](Pipeline::submit) wait for locks or pages.
     pub fn agents(mut self, agents: usize) -> PipelineOptions {
         self.agents = agents;
         self
@@ -89,17 +90,18 @@ impl PipelineOptions {
     /// Sets the maximum number of transactions that are submitted and have not begun. Default
     /// 65,536.
     ///
-    /// Each agent's inbox has room for an equal share, rounded up, and for one transaction at
-    /// least. A transaction is given to one inbox; if that has no room, the call fails with
-    /// [`Error::BacklogFull`], even if other inboxes have room.
+    /// Each agent has an inbox of its own, which has room for an equal share of that number,
+    /// rounded up, and for one transaction at least. A transaction is given to one inbox. If that
+    /// has no room, the call fails with [`Error::BacklogFull`], even if other inboxes have room.
     pub fn backlog(mut self, transactions: usize) -> PipelineOptions {
         self.backlog = transactions;
         self
     }
 
     /// Sets the maximum number of asynchronous closures that an agent has begun and not ended, at
-    /// least 1. Default 1,024. While an agent has as many, it runs no other transaction, unless
-    /// the pipeline is closed. A task that waits takes a few KiB.
+    /// least 1. Default 1,024. While an agent has that number, it begins no other transaction,
+    /// unless the pipeline is closed. Each of these closures takes the memory of its future and of
+    /// its transaction.
     pub fn tasks(mut self, tasks: usize) -> PipelineOptions {
         self.tasks = tasks;
         self
@@ -127,10 +129,11 @@ pub struct PipelineStats {
     pub results: u64,
     /// Number of times that an agent delivered one or more results in a row.
     pub batches: u64,
-    /// Voluntary context switches: the number of times that an agent parked because it had nothing
-    /// to do, or as many tasks as it may have. Waits for locks and pages are not counted.
+    /// Number of times that an agent put its thread to sleep, because it had nothing to do or had
+    /// begun as many asynchronous closures as it may have. Waits for locks and pages are not
+    /// counted.
     pub parks: u64,
-    /// Transactions that were run by an agent other than the one they were given to.
+    /// Transactions that an agent took out of the inbox of another one.
     pub stolen: u64,
 }
 
@@ -151,12 +154,13 @@ struct PipelineShared {
     tasks_max: usize,
 }
 
-/// Runs the transactions of thousands of clients on a few threads, and delivers each result to its
-/// client when it is durable.
+/// Runs the transactions of many clients on a few threads, its *agents*, and delivers each result
+/// to its client when it is durable (under [`CommitMode::Lazy`](crate::CommitMode::Lazy), at once).
 ///
-/// [`submit`](crate::Database::submit) runs the closure on the caller's thread; a pipeline is for
-/// programs whose clients are not threads: connections, sessions, tasks. It is shared by reference
-/// or `Arc`.
+/// [`Database::submit`](crate::Database::submit) runs a closure on the caller's thread. A pipeline
+/// is for programs whose clients are not threads: connections, sessions, tasks. It is shared by
+/// reference or `Arc`. The database stays open as long as the pipeline exists, unless it is
+/// [closed](crate::Database::close).
 ///
 /// ```
 /// use clearway::PipelineOptions;
@@ -180,14 +184,14 @@ struct PipelineShared {
 /// a deadlock's victim, so they should have no effects other than through the transaction. Dropping
 /// the pipeline [closes](Pipeline::close) it.
 ///
-/// An agent that runs a closure of [`submit`](Pipeline::submit) delivers no results while that
-/// closure waits for a lock, and if all agents wait in this way, no transaction is run. (An
-/// asynchronous closure does not keep its agent while it waits.) Therefore a closure must not wait
-/// for another result of the same pipeline. A closure that needs a lock which an asynchronous
-/// closure of the same agent holds fails with [`Error::SelfWait`], since the asynchronous closure
-/// cannot go on while this one blocks the agent. The owner of an [interactive
-/// transaction](crate::Database::begin) must not wait for a result of the pipeline either while
-/// that transaction holds locks that closures need.
+/// While an agent runs a closure of [`submit`](Pipeline::submit), waits for locks included, it
+/// delivers no results and polls no asynchronous closure. If all agents wait in this way, no
+/// transaction is run. (An asynchronous closure does not keep its agent while it waits.) Therefore
+/// a closure must not wait for another result of the same pipeline. If a closure needs a lock that
+/// an asynchronous closure of the same agent holds, it fails with [`Error::SelfWait`], since the
+/// asynchronous closure cannot go on while this one blocks the agent. While an [interactive
+/// transaction](crate::Database::begin) holds locks that closures need, its owner must not wait for
+/// a result of the pipeline either.
 pub struct Pipeline {
     shared: Arc<PipelineShared>,
     agents: Mutex<Vec<thread::JoinHandle<()>>>,
@@ -217,12 +221,13 @@ impl Pipeline {
     }
 
     /// Gives the transaction `body` of type `name` to an agent, and returns a ticket with which a
-    /// thread or a task can wait for its result. The call itself never waits.
+    /// thread or a task can wait for its result. The call itself does not wait for the agent.
     ///
     /// # Errors
     /// [`Error::BacklogFull`] if the agent's inbox has no room
-    /// ([`backlog`](PipelineOptions::backlog)): submit again later; [`Error::Closed`] after
-    /// [`close`](Pipeline::close). The ticket reports all other errors.
+    /// ([`backlog`](PipelineOptions::backlog)): submit again later; [`Error::Closed`] if the
+    /// pipeline is closed. The ticket reports all other errors, [`Error::Closed`] among them if the
+    /// database was closed.
     pub fn submit<T, B>(&self, name: &'static str, body: B) -> Result<Ticket<T>>
     where
         T: Send + 'static,
@@ -236,12 +241,12 @@ impl Pipeline {
     }
 
     /// Gives the transaction `body` of type `name` to an agent, like [`submit`](Pipeline::submit).
-    /// While it waits for a lock, a page, log space, or for another future, its agent runs other
-    /// transactions.
+    /// While the transaction waits for a lock, a page, log space, or for another future, its agent
+    /// runs other transactions.
     ///
-    /// The agent polls it on its own thread: it needs no executor, and its future need not be able
-    /// to move between threads. A future that belongs to an executor (a timer or a socket of tokio)
-    /// works only if it can be polled outside of the executor.
+    /// The agent polls the future of `body` on its own thread. So the future needs no executor, and
+    /// need not be able to move between threads. A future that belongs to an executor (a timer or a
+    /// socket of tokio) works only if it can be polled outside of the executor.
     ///
     /// ```
     /// use clearway::PipelineOptions;
@@ -281,9 +286,9 @@ impl Pipeline {
     }
 
     /// Gives the transaction `body` of type `name` to an agent, which calls `done` with the result
-    /// on the agent's thread, so that no other thread is woken. `done` should be short, since other
-    /// results wait for it. It may submit the client's next transaction. If it panics, the panic is
-    /// reported and has no other effect.
+    /// on its own thread, so that no other thread is woken. `done` should be short, since other
+    /// results wait for it. It may submit the client's next transaction. If it panics, the panic
+    /// hook is called, and the agent goes on.
     ///
     /// # Errors
     /// As for [`submit`](Pipeline::submit); `done` is not called in that case.
@@ -329,13 +334,14 @@ impl Pipeline {
         }
     }
 
-    /// Returns the counters so far.
+    /// Returns the counters since the pipeline was started.
     pub fn stats(&self) -> PipelineStats {
         self.shared.counters.iter().fold(PipelineStats::default(), |sum, agent| agent.add_to(sum))
     }
 
-    /// Refuses further transactions, runs those that were accepted, waits until all results are
-    /// delivered, and ends the agents. The database stays open.
+    /// Runs the transactions that were accepted, waits until all results are delivered, and ends
+    /// the agents. The database stays open. If an agent makes the call, in a closure or a callback,
+    /// the call does not wait for that agent.
     pub fn close(self) {
         drop(self);
     }

@@ -4,10 +4,10 @@ use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, Rang
 
 /// A range of keys.
 ///
-/// Implemented for all standard ranges (`a..b`, `a..=b`, `a..`, `..b`, `..=b`, `..`) and pairs of
+/// Implemented for the range expressions (`a..b`, `a..=b`, `a..`, `..b`, `..=b`, `..`) and pairs of
 /// [`Bound`]s over any type that converts to bytes (`&[u8]`, `b"literal"`, `Vec<u8>`, `&str`,
-/// arrays), and by [`prefix`]. It takes the place of `RangeBounds`, so that `..` needs no type
-/// annotation. An empty or reversed range holds no keys.
+/// arrays), and for [`Prefix`], which [`prefix`] returns. It takes the place of `RangeBounds`, so
+/// that `..` needs no type annotation. An empty or reversed range holds no keys.
 ///
 /// ```
 /// use clearway::{KeyRange, prefix};

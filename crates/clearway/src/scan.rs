@@ -15,10 +15,12 @@ pub type Entry = (Vec<u8>, Vec<u8>);
 pub type EntryRef<'a> = (&'a [u8], &'a [u8]);
 
 /// A position in a key range that does not borrow its transaction, so that other operations can
-/// come between two steps. Made by [`Transaction::cursor`].
+/// come between two steps. Made by [`Transaction::cursor`] and
+/// [`AsyncTransaction::cursor`](crate::AsyncTransaction::cursor).
 ///
 /// The keys passed, and the gaps between them, stay locked until the transaction ends: a second
-/// scan of the transaction sees the same entries.
+/// scan of the transaction sees the same entries, except for what the transaction itself has
+/// changed.
 pub struct Cursor {
     pub(crate) inner: clearway_txn::TableCursor,
 }
@@ -51,8 +53,8 @@ impl Cursor {
     }
 
     /// Like [`next`](Cursor::next), but borrows the entry from the cursor's buffers, which the next
-    /// step reuses, so that a long scan allocates nothing for its entries. The entry borrows the
-    /// cursor and not the transaction, which can write meanwhile.
+    /// step reuses, so that a long scan does not allocate memory for each entry. The entry borrows
+    /// the cursor and not the transaction, which can write meanwhile.
     ///
     /// ```
     /// use clearway::Direction;
@@ -89,20 +91,20 @@ impl Cursor {
 }
 
 /// An iterator over the entries of a key range. Made by [`Transaction::scan`],
-/// [`Transaction::scan_descending`] and [`Transaction::scan_for_update`]; ends after the first
+/// [`Transaction::scan_descending`] and [`Transaction::scan_for_update`]. It ends after the first
 /// error.
 ///
 /// # Errors of the iterator
-/// Adaptors such as `flatten`, and loops, can swallow an error, so that the entries after it are
-/// missing from their result. Therefore an error that the *iterator* yields marks the transaction:
-/// its commit is refused with that error, and [`transact`](crate::Database::transact) returns it,
-/// unless the program
+/// Adaptors such as `flatten`, and loops, can ignore an error, so that the entries after it are
+/// missing from their result. Therefore an error that the *iterator* yields prevents the commit:
+/// the transaction is rolled back instead, and [`commit`](Transaction::commit) or
+/// [`transact`](crate::Database::transact) returns the error, unless the program
 /// - rolls back to a [savepoint](Transaction::savepoint) that was set before the error, or
 /// - takes the error with [`Transaction::acknowledge_error`].
 ///
 /// [`count`](Scan::count), [`last`](Scan::last), [`nth`](Scan::nth) and
 /// [`next_ref`](Scan::next_ref) are methods of the scan itself that return errors as a `Result`;
-/// such an error does not mark the transaction.
+/// such an error does not prevent the commit.
 ///
 /// ```
 /// use clearway::{Error, LockWait};
@@ -134,34 +136,36 @@ impl<'tx> Scan<'tx> {
         Scan { tx, state: cursor.map_or_else(ScanState::Failed, ScanState::Open) }
     }
 
-    /// From now on passes over entries that another transaction has locked instead of waiting for
+    /// From now on passes over entries that another transaction has locked, instead of waiting for
     /// them, and locks only the entries it returns. Intended for
     /// [`scan_for_update`](Transaction::scan_for_update) and workers that take jobs from one table.
     ///
     /// Guarantees:
     /// - *Returned once.* An entry is returned only with its key locked, and the lock is kept until
     ///   the transaction ends. In a [`scan_for_update`](Transaction::scan_for_update) the lock is
-    ///   exclusive: if several transactions scan at the same time, only one of them gets the entry.
-    /// - *Never lost.* Passing over an entry does not change it: if the lock's holder rolls back,
-    ///   or keeps the entry, a later scan returns it.
-    /// - *No wait* for an entry. The scan waits only for its intent locks on the table and on the
-    ///   database, which conflict with a drop of the table and with a lock on the whole table or
-    ///   database that another transaction holds ([`lock_table`](Transaction::lock_table),
-    ///   [`lock_database`](Transaction::lock_database),
+    ///   exclusive: if several transactions scan in this way at the same time, only one of them
+    ///   gets the entry.
+    /// - *Not lost.* Passing over an entry does not change it. If the transaction that has locked
+    ///   it ends without deleting it, a later scan can return it.
+    /// - *No wait* for the lock of an entry. The only locks that the scan waits for are its intent
+    ///   locks on the table and on the database. These can conflict with a drop of the table, and
+    ///   with a lock on the whole table or database that another transaction holds
+    ///   ([`lock_table`](Transaction::lock_table), [`lock_database`](Transaction::lock_database),
     ///   [`escalate_after`](crate::Options::escalate_after)).
-    /// - *Durable.* As always, everything that was returned is durable before this transaction is
-    ///   acknowledged. So is the deletion of each entry that the scan found deleted.
+    /// - *Durable.* In the default commit mode, everything that was returned is durable before this
+    ///   transaction is acknowledged, as for every read. So is the deletion of each entry that the
+    ///   scan found deleted.
     ///
-    /// Not guaranteed, by design: serializability for what the scan does not return. Gaps, and
-    /// entries that are passed over or deleted, are **not** locked: entries may appear before the
-    /// scan's position, and a second scan may find more or fewer entries than the first. An empty
-    /// result does not mean that the range is empty. Entries that another transaction has read are
-    /// locked too, if this scan is for updates: workers that read the whole table whenever they
-    /// find no entry may keep each other from finding one.
+    /// Serializability is not guaranteed, by design. Gaps, and entries that are passed over or
+    /// deleted, are **not** locked: entries may appear in the part of the range that the scan has
+    /// passed, and a second scan may find more or fewer entries than the first. An empty result
+    /// does not mean that the range is empty. A scan for update also passes over entries that
+    /// another transaction has only read. So workers that read the whole table whenever they find
+    /// no entry may keep each other from finding one.
     ///
-    /// Locks: the key of each entry returned, exclusively (shared if it is a
-    /// [`scan`](Transaction::scan)); no gap. A lock for which another transaction waits counts as
-    /// taken.
+    /// Locks: the key of each entry returned, exclusively in a scan for update and otherwise
+    /// shared; no gap. An entry for which another transaction waits in a conflicting mode counts as
+    /// locked by it.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -183,8 +187,8 @@ impl<'tx> Scan<'tx> {
     }
 
     /// Returns the next entry, borrowed from the scan's buffers, which the next step reuses, so
-    /// that a long scan allocates nothing for its entries. Returns `None` at the end of the range,
-    /// and after an error. This method and the iterator can be mixed.
+    /// that a long scan does not allocate memory for each entry. Returns `None` at the end of the
+    /// range, and after an error was returned. This method and the iterator can be mixed.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -212,8 +216,8 @@ impl<'tx> Scan<'tx> {
         })
     }
 
-    /// Returns the number of remaining entries. Keeps none of them in memory, but locks them as
-    /// every scan does, and the locks take memory.
+    /// Returns the number of remaining entries. Keeps none of them in memory, but locks them as the
+    /// scan would, and the locks take memory.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -234,7 +238,8 @@ impl<'tx> Scan<'tx> {
     }
 
     /// Returns the last entry, or `None` if there is none left. Reads and locks all entries before
-    /// it; [`scan_descending`](Transaction::scan_descending) returns the same entry first.
+    /// it. (To read the largest key of a range alone, use
+    /// [`scan_descending`](Transaction::scan_descending), which returns it first.)
     ///
     /// # Errors
     /// The first error that the scan meets.
@@ -316,11 +321,11 @@ impl Transaction {
     }
 
     /// Iterates over the entries of a key range, smallest key first. The part of the range that has
-    /// been read is locked completely: no other transaction can insert, change or delete a key in
-    /// it.
+    /// been read is locked completely: until this transaction ends, no other transaction can
+    /// insert, change or delete a key in it.
     ///
-    /// The iterator yields the errors of [`get`](Transaction::get). An error that was yielded
-    /// prevents the commit of the transaction unless it is handled: see [`Scan`].
+    /// The iterator can yield the errors of [`get`](Transaction::get). An error that it has yielded
+    /// prevents the commit of the transaction unless the program handles it: see [`Scan`].
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -339,16 +344,17 @@ impl Transaction {
         Scan::new(self, cursor)
     }
 
-    /// Iterates over the entries of a key range, largest key first.
+    /// Iterates over the entries of a key range, largest key first. Otherwise like
+    /// [`scan`](Transaction::scan).
     pub fn scan_descending(&mut self, table: &Table, range: impl KeyRange) -> Scan<'_> {
         let cursor = Cursor::open(self, table, &range, Direction::Descending, ReadIntent::Read);
         Scan::new(self, cursor)
     }
 
     /// Iterates over the entries of a key range, smallest key first, and locks each as a write
-    /// does. With [`skip_locked`](Scan::skip_locked), it returns only entries that no other
-    /// transaction has locked, so that workers can take jobs from one table without waiting for
-    /// each other.
+    /// does. Otherwise like [`scan`](Transaction::scan). With [`skip_locked`](Scan::skip_locked),
+    /// it returns only entries that no other transaction has locked, so that workers can take jobs
+    /// from one table without waiting for each other.
     pub fn scan_for_update(&mut self, table: &Table, range: impl KeyRange) -> Scan<'_> {
         let cursor = Cursor::open(self, table, &range, Direction::Ascending, ReadIntent::Update);
         Scan::new(self, cursor)

@@ -41,39 +41,42 @@ const REMEMBERED: usize = 16;
 pub struct Stats {
     /// Counters of the engine and its parts.
     pub engine: EngineStats,
-    /// One entry for each type of transaction, by name.
+    /// One entry for each type of transaction that was counted, by name.
     pub types: Vec<TypeStats>,
-    /// Lock waits by table and by type, the hottest keys, and the last deadlocks.
+    /// Lock waits by table and by type, the keys that were waited for most often, and the last
+    /// deadlocks.
     pub lock_waits: LockWaits,
     /// Times for which locks were held and results waited for the log, by type.
     pub timings: Vec<TypeTimings>,
 }
 
-/// Counters of one type of transaction: the name given to
-/// [`transact`](crate::Database::transact), [`submit`](crate::Database::submit) or
-/// [`begin_as`](crate::Database::begin_as).
+/// Counters of one type of transaction since the database was opened. The type is the name given to
+/// [`transact`](crate::Database::transact), [`submit`](crate::Database::submit),
+/// [`begin_as`](crate::Database::begin_as) or another call that takes one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct TypeStats {
     /// The type. Empty for transactions that were begun without a name, and for types after the
     /// 63rd.
     pub name: String,
-    /// Transactions that committed.
+    /// Transactions that committed. A commit counts even if it never becomes durable because the
+    /// log fails.
     pub commits: u64,
     /// Transactions that ended without a commit and were not run again: they were rolled back by
     /// the closure, with [`rollback`](crate::Transaction::rollback) or by being dropped; they were
-    /// a deadlock's victim, in the last attempt of a closure or begun with
-    /// [`begin`](crate::Database::begin); their commit failed; or they could not begin.
-    /// Transactions whose closure panicked are in `panics` only.
+    /// a deadlock's victim, in the last attempt of a closure or as an interactive transaction;
+    /// their commit failed; or they could not begin. Transactions whose closure panicked are in
+    /// `panics` only. A commit of an asynchronous transaction whose future was dropped may be
+    /// counted here, although it takes place.
     pub rollbacks: u64,
     /// Attempts that were a deadlock's victim and were run again.
     pub retries: u64,
     /// Transactions whose closure panicked.
     pub panics: u64,
     /// Number of times that a closure, or one poll of an asynchronous closure, kept an agent of a
-    /// [`Pipeline`](crate::Pipeline) for longer than 10 ms, in which the agent ran and delivered
-    /// nothing else. A closure's time includes its waits, for locks and pages, and all its
-    /// attempts.
+    /// [`Pipeline`](crate::Pipeline) for longer than 10 ms. The agent ran and delivered nothing
+    /// else in that time. The time of a closure includes its waits (for locks, pages and log space)
+    /// and all its attempts.
     pub long_steps: u64,
 }
 

@@ -2,8 +2,9 @@
 
 /// A table: ordered byte keys and their values. Cheap to clone, usable from every thread.
 ///
-/// A table belongs to the [`Database`](crate::Database) handle (or its clones) that returned it.
-/// Using it with another database, or after the table was dropped, is an
+/// A table belongs to the [`Database`](crate::Database) handle that returned it, and to the clones
+/// of that handle. Using it with another database, with the same database after it was opened
+/// again, or after the table was dropped fails with
 /// [`Error::UnknownTable`](crate::Error::UnknownTable).
 #[derive(Clone, Debug)]
 pub struct Table {

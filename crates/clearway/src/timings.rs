@@ -21,7 +21,8 @@ use clearway_txn::{KINDS_MAX, Kind, Kinds};
 /// [`KINDS_MAX`] times 45 KiB.
 const SHARDS: usize = 4;
 
-/// Times of one type of transaction, in nanoseconds: see [`Database::timings`].
+/// Times of one type of transaction, in nanoseconds: see [`Database::timings`]. If a closure was
+/// run more than once, they are those of the attempt that committed.
 ///
 /// [`Database::timings`]: crate::Database::timings
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -30,14 +31,14 @@ pub struct TypeTimings {
     /// The type. Empty for transactions that were begun without a name, and for types after the
     /// 63rd.
     pub name: String,
-    /// The time from the start of the transaction until its locks were released, during which it
-    /// could block other transactions.
+    /// The time from the start of the transaction until its commit had released its locks. The
+    /// transaction could block others in this time. The time to free the large values that it has
+    /// replaced or deleted is included, although the locks are released before that.
     pub lock_hold: Histogram,
-    /// The time from the release of the locks until the result was delivered, which covers the
-    /// flush. If the program retrieves a result late, the delay is included.
+    /// The time from the end of `lock_hold` until the result was delivered, which covers the flush.
+    /// If the program retrieves a result late, the delay is included.
     pub flush_wait: Histogram,
-    /// The sum of both, the commit latency. Without early release, locks would be held for this
-    /// time.
+    /// The sum of both. Without early release, locks would be held for this time.
     pub latency: Histogram,
 }
 

@@ -14,13 +14,15 @@ use crate::{
     timings::{Began, Timings},
 };
 
-/// A transaction: serializable, with strict two-phase locking on keys and on the gaps between them.
-/// Passed to the closures of [`transact`](crate::Database::transact) and
+/// A transaction: serializable, by two-phase locking of keys and of the gaps between them. Passed
+/// to the closures of [`transact`](crate::Database::transact) and
 /// [`submit`](crate::Database::submit), or begun with [`begin`](crate::Database::begin).
 ///
-/// An operation that fails has changed nothing in the database and leaves the transaction open;
-/// locks that it took may stay. There is one exception: after [`Error::Deadlock`] the transaction
-/// has been rolled back, and every further operation fails with [`Error::TransactionEnded`].
+/// An operation that fails has changed no data and leaves the transaction open; locks that it took
+/// may stay. There are two exceptions. After [`Error::Deadlock`] the transaction has been rolled
+/// back, and every further operation fails with [`Error::TransactionEnded`]. If an undo fails, in a
+/// rollback to a savepoint or in that of a deadlock's victim, the engine stops with
+/// [`Error::Poisoned`].
 ///
 /// ```
 /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -131,23 +133,26 @@ impl Transaction {
         }
     }
 
-    /// Returns the value of `key`, or `None` if the key is absent. The value, or the absence of the
-    /// key, stays locked against writers until the transaction ends.
+    /// Returns the value of `key`, or `None` if the key is absent. The key, or the gap that would
+    /// contain it, stays locked against writers until the transaction ends.
     ///
     /// # Errors
     /// The errors of every operation on a table:
     /// - [`Error::Deadlock`]: the transaction was the victim of a deadlock and is rolled back;
     /// - [`Error::LockTimeout`] and [`Error::WouldBlock`], if it waits for locks with a limit;
-    /// - [`Error::SelfWait`] if a closure that runs further up on this thread's stack holds the
-    ///   lock, or an asynchronous closure of this agent of a pipeline;
-    /// - [`Error::UnknownTable`] if the table was dropped, or belongs to another database;
+    /// - [`Error::SelfWait`] if the calling thread would wait for itself (see
+    ///   [deadlocks](crate#deadlocks));
+    /// - [`Error::UnknownTable`] if the table was dropped, or belongs to another database or an
+    ///   earlier opening;
     /// - [`Error::KeyTooLarge`];
     /// - [`Error::TransactionEnded`] after a deadlock, [`Error::TooManyTransactions`] if the
     ///   transaction could not begin;
     /// - [`Error::Io`], [`Error::Corrupt`], [`Error::CorruptPage`] and [`Error::DiskFull`] for a
     ///   page that cannot be read, or for which no room can be made in the cache;
-    ///   [`Error::ReadTimeout`] for one that the disk does not deliver;
+    ///   [`Error::ReadTimeout`] for one that the disk does not deliver in time;
     ///   [`Error::BadOption`] if the cache is too small for the pages that are in use at once;
+    /// - [`Error::OutcomeUnknown`] if the log fails while the operation waits for it to make room
+    ///   in the cache;
     /// - [`Error::Closed`], [`Error::Poisoned`].
     pub fn get(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         let result = self.inner.get(&table.inner, key.as_ref());
@@ -174,12 +179,12 @@ impl Transaction {
     /// key that will be written: two transactions that both [`get`](Transaction::get) a key and
     /// then both write it deadlock.
     ///
-    /// If the key is absent, the call locks the gap that would contain it instead, exclusively:
-    /// until this transaction ends, other transactions that insert a key into that gap, read an
-    /// absent key in it or scan across it wait. (Some absent keys are locked themselves, not the
+    /// If the key is absent, the call instead locks the gap that would contain it, exclusively.
+    /// Until this transaction ends, other transactions wait if they insert a key into that gap,
+    /// read an absent key in it or scan across it. (Some absent keys are locked themselves, not the
     /// gap: see [locks](crate#locks).) [`insert`](Transaction::insert) and
-    /// [`put`](Transaction::put) lock no gap, so a key that is probably absent is better inserted
-    /// without this call.
+    /// [`put`](Transaction::put) lock no gap, so it is better to insert a key that is probably
+    /// absent without this call.
     ///
     /// # Errors
     /// Those of [`get`](Transaction::get).
@@ -207,7 +212,7 @@ impl Transaction {
         self.note_found(result, value)
     }
 
-    /// Like [`get_for_update`](Transaction::get_for_update), but waits for the lock according to
+    /// Like [`get_for_update`](Transaction::get_for_update), but waits for locks according to
     /// `wait` instead of the policy set with [`lock_wait`](Transaction::lock_wait).
     ///
     /// ```
@@ -224,7 +229,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::WouldBlock`] for [`LockWait::Never`], [`Error::LockTimeout`] for [`LockWait::For`]:
-    /// the transaction stays open and may try another key. The errors of [`get`](Transaction::get)
+    /// the transaction stays open and can try another key. The errors of [`get`](Transaction::get)
     /// as well.
     pub fn get_for_update_with(
         &mut self,
@@ -255,7 +260,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::DuplicateKey`] if the key is present; the key then stays locked exclusively, as
-    /// after [`get_for_update`](Transaction::get_for_update); [`Error::ValueTooLarge`];
+    /// after [`get_for_update`](Transaction::get_for_update). [`Error::ValueTooLarge`].
     /// [`Error::LogFull`] if the log has no room, [`Error::DiskFull`] if the disk has none, and
     /// [`Error::NoFileDescriptor`] if the log needs a new file and none can be opened: the
     /// transaction stays open. Those of [`get`](Transaction::get) as well; [`Error::BadOption`]
@@ -314,8 +319,8 @@ impl Transaction {
         self.note(result)
     }
 
-    /// Returns the error that makes the closure's transaction roll back, with a reason for the
-    /// caller: `return tx.abort("insufficient funds")`.
+    /// Returns an error with a reason for the caller. A closure that returns it has its transaction
+    /// rolled back: `return tx.abort("insufficient funds")`.
     ///
     /// # Errors
     /// Always [`Error::Aborted`].
@@ -324,15 +329,16 @@ impl Transaction {
     }
 
     /// Locks a whole table until the transaction ends. While the lock is shared, no other
-    /// transaction writes the table; while it is exclusive, no other transaction uses it. The
-    /// transaction then reads (or, under an exclusive lock, writes) the table without locks on
-    /// keys, which costs less time and no memory: use it for large scans, bulk loads and rewrites.
-    /// The call waits for transactions that already use the table in a conflicting way; those that
-    /// begin to use it later wait for this transaction.
+    /// transaction writes the table or reads it for update. While it is exclusive, no other
+    /// transaction uses the table. The transaction then reads (or, under an exclusive lock, writes)
+    /// the table without locks on keys, which costs less time and no memory: use it for large
+    /// scans, bulk loads and rewrites. The call waits for transactions that already use the table
+    /// in a conflicting way. Transactions that begin later to use it in such a way wait for this
+    /// transaction.
     ///
-    /// A shared holder may write as well, and then locks the keys it writes. Two shared holders
-    /// that both write cause a deadlock, so a transaction that will write the whole table should
-    /// begin with the exclusive lock.
+    /// A transaction with a shared lock may write as well, and then locks the keys it writes. If
+    /// two such transactions write, that is a deadlock, so a transaction that will write the whole
+    /// table should begin with the exclusive lock.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -347,24 +353,24 @@ impl Transaction {
     ///
     /// # Errors
     /// The errors of every operation that waits for a lock: [`Error::Deadlock`],
-    /// [`Error::LockTimeout`], [`Error::WouldBlock`]; after the last two the transaction keeps the
-    /// locks it had before, and may have an intent lock on the database besides.
-    /// [`Error::UnknownTable`], [`Error::TransactionEnded`], [`Error::TooManyTransactions`],
-    /// [`Error::Closed`], [`Error::Poisoned`].
+    /// [`Error::LockTimeout`], [`Error::WouldBlock`], [`Error::SelfWait`]. After the last three the
+    /// transaction keeps the locks it had before, and may have an intent lock on the database
+    /// besides. [`Error::UnknownTable`], [`Error::TransactionEnded`],
+    /// [`Error::TooManyTransactions`], [`Error::Closed`], [`Error::Poisoned`].
     pub fn lock_table(&mut self, table: &Table, mode: AbsoluteMode) -> Result<()> {
         let result = self.inner.lock_table(&table.inner, mode);
         self.note(result)
     }
 
-    /// Locks all tables at once, in the way [`lock_table`](Transaction::lock_table) locks one:
-    /// shared, for a consistent dump or comparison of several tables; exclusively, for loading or
-    /// rewriting all of them. [`Database::backup`](crate::Database::backup) needs no such lock.
+    /// Locks the database, and so all tables, in the way [`lock_table`](Transaction::lock_table)
+    /// locks one: shared, for a consistent dump or comparison of several tables; exclusively, for
+    /// loading or rewriting all of them. [`Database::backup`](crate::Database::backup) needs no
+    /// such lock.
     ///
     /// Tables can be created meanwhile, but only this transaction can write to them until the lock
-    /// is released. Dropping a table waits for any holder of this lock, and
-    /// [`verify`](crate::Database::verify) waits for an exclusive one. So the thread of a holder
-    /// must not drop a table, and that of an exclusive holder must not call `verify`, before the
-    /// transaction ends.
+    /// is released. [`drop_table`](crate::Database::drop_table) waits for a transaction with this
+    /// lock, shared or exclusive, and [`verify`](crate::Database::verify) for one with an exclusive
+    /// lock. So before the transaction ends, its thread must not make a call that waits for it.
     ///
     /// # Errors
     /// Those of [`lock_table`](Transaction::lock_table) except [`Error::UnknownTable`].
@@ -376,19 +382,20 @@ impl Transaction {
     /// Sets a savepoint, to which [`rollback_to`](Transaction::rollback_to) can roll back.
     ///
     /// # Errors
-    /// [`Error::TransactionEnded`] after a deadlock; [`Error::TooManyTransactions`] and
+    /// [`Error::TransactionEnded`] after a deadlock; [`Error::TooManyTransactions`] or
     /// [`Error::Closed`] if the transaction could not begin.
     pub fn savepoint(&mut self) -> Result<Savepoint> {
         self.inner.savepoint()
     }
 
-    /// Undoes the changes since the savepoint, which stays valid. Locks are kept. An error that a
-    /// scan yielded after the savepoint no longer prevents the commit.
+    /// Undoes the changes since the savepoint. The savepoint stays valid; those set after it are
+    /// discarded. Locks are kept. An error that a scan yielded after the savepoint no longer
+    /// prevents the commit.
     ///
     /// # Errors
     /// [`Error::UnknownSavepoint`] if the savepoint belongs to another transaction or was discarded
-    /// by an earlier rollback; [`Error::Closed`] if the database was closed, [`Error::Poisoned`] if
-    /// it has stopped or the undo fails, which stops it; the errors of
+    /// by an earlier rollback; [`Error::Closed`] if the database was closed; [`Error::Poisoned`] if
+    /// the engine has stopped, or if the undo fails, which stops it; the errors of
     /// [`savepoint`](Transaction::savepoint).
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
         self.inner.rollback_to(savepoint)?;
@@ -400,9 +407,9 @@ impl Transaction {
         Ok(())
     }
 
-    /// Returns and clears the error that the iterator of a scan has yielded, after which the
-    /// transaction can be committed; see [`Scan`](crate::Scan). For programs that do not need the
-    /// entries that the scan did not return.
+    /// Returns the first error that the iterator of a scan has yielded and that is not handled yet,
+    /// and clears it: it no longer prevents the commit. See [`Scan`](crate::Scan). For programs
+    /// that do not need the entries that the scan did not return.
     ///
     /// ```
     /// use clearway::{Error, LockWait};
@@ -430,26 +437,29 @@ impl Transaction {
         self.inner.set_wait_limit(wait.limit());
     }
 
-    /// Commits and returns once the transaction is durable.
+    /// Commits, and returns once the transaction and everything that it has read are durable (under
+    /// [`CommitMode::Lazy`], at once).
     ///
     /// # Errors
     /// After an error the transaction has not taken effect, with one exception:
-    /// [`Error::OutcomeUnknown`] if the log failed before the commit was durable.
+    /// [`Error::OutcomeUnknown`] if the log failed before the commit was durable. The other errors
+    /// are:
     /// - [`Error::TransactionEnded`] after a deadlock, [`Error::TooManyTransactions`] if the
     ///   transaction could not begin;
     /// - the error that the iterator of a scan yielded, unless the program has accepted it
     ///   ([`acknowledge_error`](Transaction::acknowledge_error)) or rolled back to a savepoint
-    ///   before it, see [`Scan`](crate::Scan);
+    ///   before it: see [`Scan`](crate::Scan);
     /// - [`Error::Closed`], [`Error::Poisoned`].
     pub fn commit(self) -> Result<()> {
         self.finish(())?.wait()
     }
 
-    /// Commits and returns at once; the [`Pending`] becomes ready when the transaction is durable.
+    /// Commits, releases the locks, and returns without waiting for the log. The [`Pending`]
+    /// becomes ready when [`commit`](Transaction::commit) would return.
     ///
     /// # Errors
-    /// Those of [`commit`](Transaction::commit); a failure of the log, and the error of a scan, may
-    /// be reported by the [`Pending`].
+    /// Those of [`commit`](Transaction::commit). A failure of the log, and the error of a scan, may
+    /// be reported by the [`Pending`] instead of this call.
     pub fn commit_pipelined(self) -> Result<Pending<()>> {
         let pending = self.finish(())?;
         pending.request_flush();
@@ -463,10 +473,10 @@ impl Transaction {
     ///
     /// # Errors
     /// For a transaction that has written, [`Error::Closed`] if the database was closed, and
-    /// [`Error::Poisoned`] if it has stopped or the undo fails, which stops it: the next opening
-    /// undoes the transaction. [`Error::TooManyTransactions`] and [`Error::Closed`] if the
-    /// transaction could not begin. For a deadlock's victim, which has already been rolled back,
-    /// the call returns `Ok`.
+    /// [`Error::Poisoned`] if the engine has stopped, or if the undo fails, which stops it: the
+    /// next opening undoes the transaction. [`Error::TooManyTransactions`] or [`Error::Closed`] if
+    /// the transaction could not begin. For a deadlock's victim, which has already been rolled
+    /// back, the call returns `Ok`.
     pub fn rollback(self) -> Result<()> {
         self.undo(Count::Rollback).map(drop)
     }

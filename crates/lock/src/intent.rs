@@ -29,9 +29,10 @@ use IntentMode::{IS, IX, S, SIX, X};
 /// The mode of an absolute lock on a whole table, or on the whole database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AbsoluteMode {
-    /// Excludes writers: for a large scan, or a consistent copy.
+    /// Excludes writes and reads for update by other transactions: for a large scan, or a
+    /// consistent copy.
     Shared,
-    /// Excludes all others: for a bulk load or a complete rewrite.
+    /// Excludes all other transactions: for a bulk load or a complete rewrite.
     Exclusive,
 }
 

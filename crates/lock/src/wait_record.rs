@@ -275,38 +275,38 @@ fn grant_number(state: u64) -> u64 {
     (state / (PHASE + 1)) << GRANT_TIME_BITS
 }
 
-/// The counters since the table was created.
+/// The counters of the lock table since it was created, that is, since the database was opened.
 ///
 /// A lock that is granted at once updates none of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LockStats {
-    /// Waits for range locks.
+    /// Waits for range locks, that is, for locks on keys and gaps, that have ended.
     pub waits: u64,
-    /// Waits for intent locks.
+    /// Waits for intent locks, that is, for locks on tables and on the database, that have ended.
     pub intent_waits: u64,
-    /// Owners that currently wait for a lock of either kind.
+    /// Transactions that wait for a lock of either kind now.
     pub waiting: u64,
-    /// Time spent in both kinds of waits, in microseconds.
+    /// Time spent in these waits, in microseconds.
     pub wait_us: u64,
     /// Number of times that a blocking waiter put its thread to sleep.
     pub parks: u64,
     /// Number of wake-ups of sleeping waiters without a grant: at the time limit, because the
-    /// waiter was marked as a victim, or without a reason. Under a method that repeats its checks,
-    /// none is counted.
+    /// waiter was marked as a deadlock's victim, or without a reason. Wake-ups for a repeated
+    /// search for deadlocks are not counted.
     pub spurious_wakeups: u64,
     /// Waits that ended at their time limit.
     pub timeouts: u64,
-    /// Searches for a cycle.
+    /// Searches for a cycle of waits.
     pub searches: u64,
-    /// Waiters that were rolled back: because of a deadlock, or of a suspected one.
+    /// Waiters that were chosen as a victim, because of a deadlock or of a suspected one.
     pub deadlocks: u64,
-    /// Suspected cycles that the detector's second check refuted; no waiter was rolled back.
+    /// Suspected cycles that a second check refuted, so that no waiter was rolled back.
     pub false_alarms: u64,
     /// The waiters counted in `deadlocks` that were in no cycle when they were rolled back. Always
     /// zero for the engine's own method, which confirms each cycle before it chooses a victim; a
     /// checker counts them for the methods that do not.
     pub false_deaths: u64,
-    /// Cycles whose victim was not the owner that found them: it was marked and woken.
+    /// Cycles whose victim was not the waiter that found them. The victim was marked and woken.
     pub victims_marked: u64,
 }
 
@@ -332,7 +332,7 @@ impl LockStats {
         stats
     }
 
-    /// Returns the mean length of a wait.
+    /// Returns the mean length of a wait; 0 if there was none.
     pub fn mean_wait(&self) -> Duration {
         let waits = (self.waits + self.intent_waits).max(1);
         Duration::from_micros(self.wait_us / waits)

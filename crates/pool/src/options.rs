@@ -83,36 +83,38 @@ impl PoolOptions {
     }
 }
 
-/// Counters since the pool was opened. Hits are not counted: a hit writes no shared counter.
+/// Counters of the page cache since the database was opened. Accesses to pages that are in memory
+/// are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolStats {
-    /// Page requests that found the page absent, those for newly allocated pages included.
+    /// Requests for pages that were absent, those of read-ahead and those for newly allocated pages
+    /// included.
     pub misses: u64,
-    /// Pages read from the data file.
+    /// Pages whose read from the data file was begun.
     pub reads: u64,
     /// Pages that were evicted.
     pub evictions: u64,
-    /// Pages written in place.
+    /// Pages written to their place in the data file.
     pub pages_written: u64,
-    /// Batches that went through the double-write area.
+    /// Batches of pages that were written, first to the double-write file and then in place.
     pub batches: u64,
-    /// Batches written by a thread that found no clean page to evict.
+    /// Of these, batches written by a thread that found no clean page to evict.
     pub foreground_batches: u64,
-    /// Number of times that a thread slept for a latch.
+    /// Number of times that a thread slept until a page's latch was free.
     pub latch_waits: u64,
-    /// Pages repaired from the double-write area when the pool was opened.
+    /// Pages repaired from the double-write file when the database was opened.
     pub pages_repaired: u64,
-    /// The implementation of the read queue.
+    /// The implementation of the read queue, through which tasks and read-ahead read pages.
     pub read_queue: ReadQueueKind,
     /// Requests of the read queue, each for one page or several adjacent ones.
     pub queued_reads: u64,
-    /// Those that are in flight now.
+    /// Requests of the read queue that are in flight now.
     pub queued_reads_in_flight: u64,
-    /// The largest number of them that were in flight at the same time.
+    /// The largest number of requests of the read queue that were in flight at the same time.
     pub queued_reads_in_flight_max: u64,
-    /// Resident pages now.
+    /// Pages that are in memory now.
     pub resident_pages: u64,
-    /// Dirty pages now (counted by walking the frames).
+    /// Pages in memory that were changed since they were last written.
     pub dirty_pages: u64,
 }

@@ -68,7 +68,7 @@ use crate::tree::ReadIntent;
 use crate::{LeafHint, Locks, Tree, Upkeep, Wait};
 use read_ahead::ReadAhead;
 
-/// In which order a cursor goes through its range.
+/// The order in which a cursor goes through its range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     /// From the lower bound up.

@@ -40,67 +40,70 @@ use crate::node::Node;
 /// The state of one level of a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LevelReport {
-    /// Nodes.
+    /// The nodes of the level, each a page.
     pub pages: u64,
-    /// Nodes that are still foster children.
+    /// Nodes that are still foster children: the right parts of split nodes, to which the parent
+    /// has no pointer yet.
     pub foster_children: u64,
-    /// Slots: records and ghosts of leaves, separators of branches.
+    /// Slots: the records and ghosts (records that count as absent) of leaves, or the separators of
+    /// branches.
     pub slots: u64,
     /// Bytes in use for slots, records and fences.
     pub used_bytes: u64,
-    /// Bytes that these could take: those of the nodes without their headers.
+    /// Bytes that slots, records and fences could take: those of the nodes without their headers.
     pub capacity_bytes: u64,
     /// Foster children of the longest chain: nodes that follow one another by foster pointers.
     pub chain_max: u64,
     /// Nodes without a slot. The only leaf of an empty tree is one.
     pub empty_nodes: u64,
-    /// Branches with one child.
+    /// Branches with one child; leaves are none.
     pub one_child_branches: u64,
-    /// Ghosts; branches have none.
+    /// Ghosts. Branches have none.
     pub ghosts: u64,
 }
 
 impl LevelReport {
-    /// The nodes' average fill factor, 0 to 1.
+    /// Returns the nodes' average fill factor, 0 to 1: the part of `capacity_bytes` that is in use.
     pub fn fill(&self) -> f64 {
         self.used_bytes as f64 / self.capacity_bytes.max(1) as f64
     }
 }
 
-/// The report of [`Tree::verify`].
+/// The report of the check of one tree.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TreeReport {
-    /// Level by level, leaves first.
+    /// One entry for each level, the leaves first.
     pub levels: Vec<LevelReport>,
     /// Records, ghosts not counted.
     pub records: u64,
     /// Ghosts.
     pub ghosts: u64,
-    /// Bytes of values, overflow pages included.
+    /// Bytes of values, those in overflow pages included.
     pub value_bytes: u64,
-    /// Overflow pages.
+    /// Overflow pages: the pages of large values.
     pub overflow_pages: u64,
-    /// Every page of the tree, rising, each once: for comparison with the space map and with other
-    /// trees.
+    /// Every page of the tree, in ascending order, each once: for comparison with the space map and
+    /// with other trees.
     pub pages: Vec<PageId>,
-    /// Pages that were met more than once; there are none while no thread changes the tree.
+    /// Pages that were met more than once. There are none if no thread changed the tree during the
+    /// check.
     pub met_twice: Vec<PageId>,
     /// Foster pointers that the walk has followed in a row.
     chain: u64,
 }
 
 impl TreeReport {
-    /// Levels, of leaves and of branches; a tree of one leaf has one.
+    /// Returns the number of levels, of leaves and of branches; a tree of one leaf has one.
     pub fn height(&self) -> usize {
         self.levels.len()
     }
 
-    /// The number of nodes on all levels; overflow pages are not counted.
+    /// Returns the number of nodes on all levels; overflow pages are not counted.
     pub fn nodes(&self) -> u64 {
         self.levels.iter().map(|level| level.pages).sum()
     }
 
-    /// Foster children of the longest chain on any level.
+    /// Returns the number of foster children of the longest chain on any level.
     pub fn chain_max(&self) -> u64 {
         self.levels.iter().map(|level| level.chain_max).max().unwrap_or(0)
     }

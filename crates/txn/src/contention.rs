@@ -122,11 +122,12 @@ pub(crate) struct PassedWait {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct WaitsOf {
-    /// The name of the table or the type. Empty for transactions without a type, and for waits that
-    /// are not counted separately: those of types after the 63rd, and those of further pairs of
-    /// table and type once a group of threads has counters for 128 pairs.
+    /// The name of the table or the type; for a table, it can also be a description in parentheses,
+    /// as in [`LockName`](clearway_base::LockName). Empty for transactions without a type, and for
+    /// waits that are not counted separately: those of types after the 63rd, and those of further
+    /// pairs of table and type once a group of threads has counters for 128 pairs.
     pub name: String,
-    /// Its waits.
+    /// The waits of the table or the type.
     pub counts: WaitCounts,
 }
 
@@ -134,7 +135,7 @@ pub struct WaitsOf {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct HotKey {
-    /// The table.
+    /// The table, or a description in parentheses, as in [`LockName`](clearway_base::LockName).
     pub table: String,
     /// The key whose lock, or the lock of the gap behind it, was waited for.
     pub key: KeySample,
@@ -142,7 +143,7 @@ pub struct HotKey {
     pub waits_min: u64,
     /// Upper bound on the number of waits.
     pub waits_max: u64,
-    /// Time of the waits that are known for sure to be this key's, in microseconds.
+    /// The time of the waits that are known for certain to be this key's, in microseconds.
     pub wait_us: u64,
 }
 
@@ -166,10 +167,10 @@ pub struct LockWaits {
     /// By type of transaction, the longest total time first.
     pub types: Vec<WaitsOf>,
     /// At most 64 keys: those with the most waits, as far as is known, the highest `waits_min`
-    /// first. A key with more than a 64th of all waits is among them, unless 64 other keys have a
-    /// `waits_min` at least as high as its own.
+    /// first. A key with more than a 64th of all counted waits is among them, unless 64 other keys
+    /// have a `waits_min` at least as high as its own.
     pub hot_keys: Vec<HotKey>,
-    /// The last deadlocks, the newest first.
+    /// The last 16 deadlocks, the newest first.
     pub deadlocks: Vec<DeadlockReport>,
 }
 

@@ -12,12 +12,13 @@ use crate::parts::{ProductTxnParts, TxnParts};
 /// The choice whether an opening may, or must, create the database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Creation {
-    /// Open the database, or create it in an absent or empty directory.
+    /// Open the database. If there is none, create it in the directory, which must be absent or
+    /// hold no files.
     #[default]
     IfMissing,
-    /// Open an existing database only.
+    /// Open an existing database. If there is none, the opening fails.
     Never,
-    /// Create a new database; an existing one is an error.
+    /// Create a new database in the directory, which must be absent or hold no files.
     New,
 }
 

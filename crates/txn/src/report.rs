@@ -11,29 +11,31 @@ use clearway_tree::TreeReport;
 /// The report of an opening: what it found, and what recovery did.
 #[derive(Clone, Debug)]
 pub struct RecoveryReport {
-    /// The database was created by this opening.
+    /// True if this opening has created the database.
     pub created: bool,
     /// The epoch of this opening.
     pub epoch: Epoch,
-    /// Where redo began.
+    /// The position in the log at which redo, the repetition of logged changes, began.
     pub redo_from: Lsn,
-    /// Where the log ended.
+    /// The position at which the log ended.
     pub redo_to: Lsn,
-    /// Log records read by the forward pass.
+    /// Log records read by redo.
     pub records: u64,
-    /// Page images in the log with which redo was compared; see `redo_check` of the options.
+    /// Page images in the log with which the result of redo was compared: see the option
+    /// `redo_check` of the feature `experiments`.
     pub images: u64,
     /// Unfinished transactions that were rolled back.
     pub losers: u64,
-    /// Compensation records written for them.
+    /// Changes of these transactions that this opening undid.
     pub undone: u64,
     /// Committed transactions for which this opening freed large values that they had replaced or
     /// deleted, because the engine had ended before it had freed all of them.
     pub frees_resumed: u64,
-    /// Tables whose drop was completed.
+    /// Tables whose drop this opening completed.
     pub drops_resumed: u64,
     /// One [`Error::DropUnfinished`](clearway_base::Error::DropUnfinished) for each drop that could
-    /// not be completed, with the reason. Only the names of these tables cannot be used.
+    /// not be completed, with the reason. The names of these tables cannot be used until the drops
+    /// are completed; all other tables can.
     pub drops_unfinished: Vec<Error>,
     /// The duration of the opening.
     pub took: Duration,
@@ -44,26 +46,26 @@ pub struct RecoveryReport {
 pub struct TableReport {
     /// The table's name; the catalogue's is empty.
     pub name: String,
-    /// Its tree.
+    /// The id of its tree, the structure in which its entries are stored.
     pub tree: TreeId,
-    /// Its root page.
+    /// The root page of the tree.
     pub root: PageId,
-    /// The report of the tree's own check.
+    /// The report of the tree's check.
     pub report: TreeReport,
 }
 
-/// The report of a verification that found no damage. Damage is returned as an error instead.
+/// The report of a verification that found no damage. (Damage is an error.)
 #[derive(Clone, Debug, Default)]
 pub struct VerifyReport {
-    /// One entry for each table, the catalogue first.
+    /// One entry for each table, the catalogue (the internal table of tables) first.
     pub tables: Vec<TableReport>,
     /// Pages that the data file holds.
     pub pages: u32,
     /// Pages that are marked as in use and belong to no table: those that are left when a crash or
     /// an error interrupts storing or freeing a large value, or creating a table; and those that an
-    /// unfinished drop has not freed. They cost space and nothing else. A page is counted only if
-    /// at least two walks over all trees did not reach it; the number is still an estimate if
-    /// tables are dropped or large values stored meanwhile.
+    /// unfinished drop has not freed. They take space, and are otherwise harmless. A page is
+    /// counted only if at least two walks over all tables did not reach it. The number is still an
+    /// estimate if tables are created or dropped, or large values stored, meanwhile.
     pub unreachable_pages: u64,
 }
 
@@ -82,38 +84,41 @@ pub struct Holdings {
     pub log_reserved_bytes: u64,
 }
 
-/// Counters since the engine was opened.
+/// Counters of the engine since the database was opened.
 #[derive(Clone, Debug, Default)]
 pub struct EngineStats {
     /// The id of the database, which its copies and backups share.
     pub database: DatabaseId,
-    /// Commits of transactions that wrote.
+    /// Commits of transactions that wrote, those of the engine's own included (such as the ones
+    /// that create a table).
     pub commits: u64,
     /// Commits of transactions that only read.
     pub read_only_commits: u64,
-    /// Rollbacks, deadlock victims included.
+    /// Rollbacks, those of deadlock victims included.
     pub rollbacks: u64,
-    /// Transactions that are running now.
+    /// Transactions that run now, those of the engine's own included.
     pub active: u64,
-    /// Checkpoints completed.
+    /// Checkpoints completed, those of the opening included.
     pub checkpoints: u64,
-    /// Leaves visited by upkeep: ghosts reclaimed, sparse leaves merged, foster children adopted.
+    /// Visits of leaves by upkeep, which in the background removes ghosts (records that count as
+    /// absent), merges sparse pages, and completes splits.
     pub maintenance_passes: u64,
     /// Leaves that wait for such a visit, or for another one: a ghost that a transaction has locked
     /// stays until that transaction has ended.
     pub upkeep_leaves: u64,
     /// Tables, the catalogue included, that are marked for a walk over all of their leaves: because
-    /// the database was not closed with its upkeep done, or because too many leaves wait. Upkeep is
-    /// idle when this and `upkeep_leaves` are zero.
+    /// the database was not closed with its upkeep done, or because too many leaves wait. If this
+    /// and `upkeep_leaves` are zero, no upkeep is left to do.
     pub upkeep_walks: u64,
-    /// Tables that are dropped but could not be freed so far.
+    /// Tables that are dropped and whose pages are not all freed.
     pub drops_unfinished: u64,
-    /// Log bytes from where recovery would start to the end of the log.
+    /// Bytes of log from the position at which redo would begin after a crash now to the end of the
+    /// log.
     pub redo_bytes: u64,
     /// The log's counters.
     pub log: LogStats,
     /// The lock table's counters.
     pub lock: LockStats,
-    /// The pool's counters.
+    /// The counters of the page cache.
     pub pool: PoolStats,
 }

@@ -77,7 +77,8 @@ pub struct TableCursor {
 }
 
 impl Savepoint {
-    /// Returns the savepoint's number within its transaction: a later savepoint has a higher one.
+    /// Returns the savepoint's number within its transaction. A later savepoint has a higher
+    /// number.
     pub fn number(&self) -> u64 {
         self.serial
     }

@@ -8,9 +8,9 @@ use clearway_txn::EngineOptions;
 use super::Options;
 
 impl Options {
-    /// For experts: sets the group-commit delay, the time from the start of a flush to the start of
-    /// the next one if no thread waits for it. At most a second; default 100 µs. A longer delay
-    /// makes fewer, larger flushes while threads are busy.
+    /// For experts: sets the group-commit delay, the minimum time from the start of a flush to the
+    /// start of the next one if no thread waits for it. At most a second; default 100 µs. A longer
+    /// delay makes fewer, larger flushes while threads are busy.
     ///
     /// Waiting for a [`Pending`](crate::Pending), with a thread or as a future, ends the delay for
     /// all commits. Three things do not end it: checking a `Pending` with
@@ -23,9 +23,9 @@ impl Options {
     }
 
     /// Sets whether a transaction that was a deadlock's victim begins its next attempt by taking
-    /// the locks it needed before, in an order that is the same for all transactions. Default:
-    /// true. Where deadlocks are frequent this multiplies throughput (`clearway-lab
-    /// deadlock_retries`); elsewhere it has no effect.
+    /// the locks it needed before, if these are fewer than 64, in an order that is the same for all
+    /// transactions. Default: true. The benefit where deadlocks are frequent is measured by
+    /// `clearway-lab deadlock_retries`.
     pub fn retries_lock_first(mut self, lock_first: bool) -> Options {
         self.engine.retries_lock_first = lock_first;
         self

@@ -11,8 +11,8 @@ use clearway_base::{Error, Result};
 use clearway_sync::{Mutex, Process, block_on, wake};
 
 /// The result of a transaction that was given to a [`Pipeline`](super::Pipeline). It is a `Future`;
-/// a thread can [`wait`](Ticket::wait) for it instead. Dropping it discards the result, not the
-/// transaction.
+/// a thread can [`wait`](Ticket::wait) for it instead. Dropping it discards the result. The
+/// transaction is run all the same.
 #[must_use = "the transaction's outcome is known only from its Ticket"]
 pub struct Ticket<T> {
     place: Arc<ResultPlace<T>>,
@@ -67,7 +67,7 @@ impl<T> Drop for Promise<T> {
 }
 
 impl<T> Ticket<T> {
-    /// Returns true if [`wait`](Ticket::wait) would return at once.
+    /// Returns true if [`wait`](Ticket::wait) would not block.
     pub fn is_ready(&self) -> bool {
         !self.process.is_current() || !matches!(*self.place.lock(), TicketState::Empty(_))
     }
@@ -75,7 +75,8 @@ impl<T> Ticket<T> {
     /// Waits for the result.
     ///
     /// # Errors
-    /// Those of [`transact`](crate::Database::transact).
+    /// Those of [`transact`](crate::Database::transact); [`Error::TransactionEnded`] if an
+    /// asynchronous closure has kept its transaction.
     ///
     /// # Panics
     /// If the result was already taken by polling.

@@ -2,36 +2,36 @@
 
 use clearway_base::CoarseHistogram;
 
-/// Lock waits: how many, and how long.
+/// The number and the lengths of lock waits that have ended.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct WaitCounts {
-    /// Waits that ended, one way or another.
+    /// Waits that have ended, with or without the lock.
     pub waits: u64,
-    /// Of these, given up at the time limit.
+    /// Of these, waits that were given up at the time limit.
     pub timeouts: u64,
-    /// Of these, ended by a deadlock, as its victim.
+    /// Of these, waits that ended because the transaction was a deadlock's victim.
     pub deadlocks: u64,
-    /// Time of all waits, in microseconds.
+    /// The time of all these waits, in microseconds.
     pub wait_us: u64,
-    /// The longest, in microseconds.
+    /// The longest wait, in microseconds.
     pub wait_us_max: u64,
     /// The time from the grant of a lock to the waiting task's next poll: a part of `wait_us`.
     pub grant_to_poll: GrantToPoll,
     lengths_us: CoarseHistogram,
 }
 
-/// Locks that were granted to tasks, and how late these noticed. A lock counts as held from its
-/// grant on: a task that is not polled soon lets others wait for it. Waits of threads, which are
-/// woken by the system, are not included.
+/// The time between the grant of a lock to a task and the poll that finds the grant. A lock counts
+/// as held from its grant on, so others wait for it even while the task is not polled. Waits of
+/// threads are not included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct GrantToPoll {
     /// Waits of tasks that ended with a grant.
     pub count: u64,
-    /// Time from the grants to the polls that found them, in microseconds.
+    /// The time from the grants to the polls that found them, in microseconds.
     pub us: u64,
-    /// The longest, in microseconds.
+    /// The longest such time, in microseconds.
     pub us_max: u64,
 }
 

@@ -30,13 +30,15 @@ use crate::{
 /// Looks at what is in the way of a wait before transactions that do not stay are left out.
 const LOOKS_MAX: u32 = 3;
 
-/// A wait for a lock that goes on: who waits, for what, since when, and who is in the way.
+/// A wait for a lock that goes on: the waiting transaction, the lock, the time, and transactions
+/// that block it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct CurrentWait {
     /// The waiting transaction.
     pub txn: TxnName,
-    /// The time that the transaction has been open, at least: see [`BlockingTransaction::age`].
+    /// A lower bound on the time that the transaction has been open: see
+    /// [`BlockingTransaction::age`].
     pub age: Option<Duration>,
     /// The lock.
     pub lock: LockName,
@@ -44,31 +46,32 @@ pub struct CurrentWait {
     pub wanted: &'static str,
     /// The time since the wait began.
     pub waited: Duration,
-    /// The transactions that are in the way: first the holders of the lock in a mode that
-    /// conflicts, then those that stand before this one in the queue and want such a mode. At most
-    /// eight are listed. A transaction that is ending just now is left out.
+    /// Transactions that block this one: first holders of the lock in a mode that conflicts, then
+    /// those that stand before this one in the queue and want such a mode. At most eight are
+    /// listed. A transaction that was ending during the call may be left out.
     pub blockers: Vec<BlockingTransaction>,
     /// If the lock is on a whole table or on the database: the number of its holders in each mode
-    /// that conflicts. The engine counts the holders of such locks, and `blockers` names only those
-    /// that have locked the whole table or database, and those that wait for a lock themselves.
+    /// that conflicts. The engine only counts the holders of such locks. Of these holders,
+    /// `blockers` names those that have locked the whole table or database, and those that wait for
+    /// a lock themselves.
     pub holders: Vec<(&'static str, u32)>,
 }
 
-/// A transaction that is in the way of a waiting one.
+/// A transaction that blocks a waiting one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct BlockingTransaction {
     /// The transaction.
     pub txn: TxnName,
-    /// The mode in which it holds the lock, or which it waits for.
+    /// The mode in which it holds the lock, or for which it waits.
     pub mode: &'static str,
     /// True if it holds the lock; false if it only stands before the waiter in the queue.
     pub holds: bool,
-    /// The time that the transaction has been open, at least: the time since its first write
-    /// (accurate to about 50 ms, and less accurate if the transaction has been open for minutes) or
-    /// since its first wait for a lock, whichever is longer. The begin of a transaction is not
-    /// timed. So `None` if it has only read and never waited, or has written only just now, or in
-    /// an engine without background threads.
+    /// A lower bound on the time that the transaction has been open. The beginning of a transaction
+    /// is not timed, so this is the time since its first write or since its first wait for a lock,
+    /// whichever is longer. The time since the first write can be too short: the engine notes times
+    /// at most 20 times a second, and not during a checkpoint. `None` if the transaction has not
+    /// waited, and has not written or only just now.
     pub age: Option<Duration>,
 }
 
