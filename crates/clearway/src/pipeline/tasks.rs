@@ -13,9 +13,8 @@
 //!   the agent clears before it polls.
 //! - AGENT-4. A slot and its waker are used again after their task has ended. A late wake-up of the
 //!   old task then causes one poll of the new one, which is harmless.
-//! - AGENT-5. What a task leaves in its slot (the memory of its future) is used for the next task,
-//!   and is polled only while there is one. At most [`KEPT`] free slots keep it, and these are used
-//!   before others.
+//! - AGENT-5. What a task leaves (the memory of its future) is used for the next task, and is polled
+//!   only while there is one. At most [`KEPT`] are kept.
 
 use std::{
     collections::VecDeque,
@@ -40,27 +39,31 @@ pub(super) trait RunsTask {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Self::Result>;
 }
 
-/// The number of free slots that keep the memory of their last task.
+/// The number of places that are kept for further tasks.
 const KEPT: usize = 64;
 
 /// The tasks of one agent.
 pub(super) struct Tasks<P> {
     slots: Vec<TaskSlot<P>>,
-    /// Numbers of the slots without a task that have kept the memory of their last one (AGENT-5).
-    kept: Vec<usize>,
-    /// Numbers of the other slots without a task.
-    bare: Vec<usize>,
+    /// Numbers of the slots without a task.
+    free: Vec<usize>,
+    /// Places without a task (AGENT-5).
+    places: Vec<P>,
     ready: Arc<ReadyTasks>,
     max: usize,
 }
 
-/// A place for a task, whose waker serves one task after the other (AGENT-4).
+/// A task that waits, or room for one. Its waker serves one task after the other (AGENT-4).
 struct TaskSlot<P> {
-    /// The type of the task's transaction; `None` if there is no task.
-    name: Option<&'static str>,
-    place: Option<P>,
+    task: Option<WaitingTask<P>>,
     waker: Waker,
     wake: Arc<TaskWake>,
+}
+
+struct WaitingTask<P> {
+    /// The type of the task's transaction.
+    name: &'static str,
+    place: P,
 }
 
 /// A poll of a task.
@@ -104,11 +107,11 @@ impl<P: RunsTask> Tasks<P> {
     /// No task yet, and at most `max` at a time. `agent` unparks the agent's thread.
     pub(super) fn new(agent: Waker, max: usize) -> Tasks<P> {
         let ready = Arc::new(ReadyTasks { numbers: Mutex::default(), agent });
-        Tasks { slots: Vec::new(), kept: Vec::new(), bare: Vec::new(), ready, max }
+        Tasks { slots: Vec::new(), free: Vec::new(), places: Vec::new(), ready, max }
     }
 
     fn count(&self) -> usize {
-        self.slots.len() - self.kept.len() - self.bare.len()
+        self.slots.len() - self.free.len()
     }
 
     /// Returns true if no further task may begin.
@@ -132,44 +135,58 @@ impl<P: RunsTask> Tasks<P> {
         begin: impl FnOnce(Option<P>) -> P,
         clock: &mut StepClock,
     ) -> Polled<P::Result> {
-        let free = self.kept.pop().or_else(|| self.bare.pop());
-        let number = free.unwrap_or_else(|| self.add_slot());
-        let slot = &mut self.slots[number];
-        (slot.name, slot.place) = (Some(name), Some(begin(slot.place.take())));
+        let number = self.free.last().copied().unwrap_or_else(|| self.add_slot());
+        let mut place = begin(self.places.pop());
         // A late wake-up of an earlier task is left in `ready` (AGENT-3, AGENT-4).
-        self.poll(number, clock).expect("it has just begun")
+        let mut cx = Context::from_waker(&self.slots[number].waker);
+        let (polled, is_long) = clock.step(|| place.poll(&mut cx));
+        let result = match polled {
+            Poll::Ready(result) => {
+                self.keep(place);
+                Some(result)
+            }
+            Poll::Pending => {
+                self.free.pop();
+                self.slots[number].task = Some(WaitingTask { name, place });
+                None
+            }
+        };
+        Polled { name, is_long, result }
     }
 
+    /// Adds a free slot, and returns its number.
     #[cold]
     fn add_slot(&mut self) -> usize {
         let number = self.slots.len();
         let (ready, is_ready) = (Arc::clone(&self.ready), AtomicBool::new(false));
         let wake = Arc::new(TaskWake { ready, number, is_ready });
         let waker = Waker::from(Arc::clone(&wake));
-        self.slots.push(TaskSlot { name: None, place: None, waker, wake });
+        self.slots.push(TaskSlot { task: None, waker, wake });
+        self.free.push(number);
         number
     }
 
+    /// Keeps the place of a task that has ended (AGENT-5).
     #[inline]
+    fn keep(&mut self, place: P) {
+        if self.places.len() < KEPT {
+            self.places.push(place);
+        }
+    }
+
+    /// Polls a task that was woken.
     fn poll(&mut self, number: usize, clock: &mut StepClock) -> Option<Polled<P::Result>> {
-        let slot = &mut self.slots[number];
-        let (name, place) = (slot.name?, slot.place.as_mut()?);
-        let mut cx = Context::from_waker(&slot.waker);
+        let TaskSlot { task, waker, .. } = &mut self.slots[number];
+        let WaitingTask { name, place } = task.as_mut()?;
+        let (name, mut cx) = (*name, Context::from_waker(waker));
         let (polled, is_long) = clock.step(|| place.poll(&mut cx));
-        let result = match polled {
-            Poll::Ready(result) => {
-                slot.name = None;
-                if self.kept.len() < KEPT {
-                    self.kept.push(number);
-                } else {
-                    slot.place = None; // AGENT-5
-                    self.bare.push(number);
-                }
-                Some(result)
-            }
-            Poll::Pending => None,
+        let Poll::Ready(result) = polled else {
+            return Some(Polled { name, is_long, result: None });
         };
-        Some(Polled { name, is_long, result })
+        let ended = task.take();
+        self.free.push(number);
+        ended.into_iter().for_each(|task| self.keep(task.place));
+        Some(Polled { name, is_long, result: Some(result) })
     }
 
     /// Polls the tasks that are ready now, each once, and calls `each` after it. Those that become
@@ -237,8 +254,7 @@ mod tests {
         *is_over.borrow_mut() = true;
         poll_ready(&mut tasks);
         assert!(tasks.is_empty());
-        let has_place = |slot: &TaskSlot<TaskFuture>| slot.place.is_some();
-        assert_eq!(tasks.slots.iter().filter(|slot| has_place(slot)).count(), KEPT);
+        assert_eq!(tasks.places.len(), KEPT);
         for _ in 0..3 * KEPT {
             let (mut is_used, future) = (false, Box::pin(std::future::ready(())));
             let begin = |kept: Option<TaskFuture>| -> TaskFuture {
