@@ -16,7 +16,6 @@ use std::{
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
-    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -26,8 +25,9 @@ use clearway_txn::{Closure, Kind, RetryContext, SuspendedTask};
 
 use crate::{
     LentTransaction, Pending, Transaction,
-    async_transaction::{AsyncTransaction, Lender},
+    async_transaction::AsyncTransaction,
     inner::Inner,
+    lending::Lender,
     runner::{AttemptEnd, end_of, panicked, pause_before},
     statistics::Count,
 };
@@ -42,7 +42,7 @@ where
     B: FnMut(LentTransaction) -> F,
     F: Future<Output = Result<T>>,
 {
-    let mut lender = Arc::default();
+    let mut lender = Lender::default();
     let mut attempts = Attempts::new(database, name, &mut lender, false)?;
     loop {
         let begun = match attempts.begin_at_once() {
@@ -74,7 +74,7 @@ pub(crate) async fn run_lending<T, B>(
     database: &Inner,
     name: &'static str,
     body: &mut B,
-    lender: &mut Arc<Lender>,
+    lender: &mut Lender,
 ) -> Result<Pending<T>>
 where
     B: AsyncFnMut(LentTransaction) -> Result<T>,
@@ -110,7 +110,7 @@ struct Attempts<'r> {
     kind: Kind,
     attempt: u32,
     context: Option<RetryContext>,
-    lender: &'r mut Arc<Lender>,
+    lender: &'r mut Lender,
     /// True if an agent of a pipeline runs the closure: the transaction then cannot go on while the
     /// agent's thread blocks.
     is_of_agent: bool,
@@ -135,7 +135,7 @@ impl<'r> Attempts<'r> {
     fn new(
         database: &'r Inner,
         name: &'static str,
-        lender: &'r mut Arc<Lender>,
+        lender: &'r mut Lender,
         is_of_agent: bool,
     ) -> Result<Attempts<'r>> {
         database.check_process()?;
@@ -154,7 +154,7 @@ impl<'r> Attempts<'r> {
     #[inline]
     fn begin(&mut self) -> LentTransaction {
         self.attempt += 1;
-        Lender::lend(self.lender, AsyncTransaction::begin(self.database, self.kind))
+        self.lender.lend(AsyncTransaction::begin(self.database, self.kind))
     }
 
     /// Begins an attempt that follows a lost one.
@@ -222,19 +222,23 @@ impl<'r> Attempts<'r> {
         self.task = None;
         // The future of the closure is gone, and the transaction has come back, unless the closure
         // has kept it.
-        let Some(AsyncTransaction { tx }) = Lender::take_back(self.lender) else {
+        let Some(mut lent) = self.lender.take_back() else {
             return Ok(Err(Error::TransactionEnded));
         };
         let how = match result {
-            Ok(result) => end_of(&tx, self.attempt >= self.database.attempts, result),
-            Err(panic) => return Err(Box::new(SlowEnd { tx, how: Err(panic) })),
+            Ok(result) => match end_of(&lent.tx, self.attempt >= self.database.attempts, result) {
+                AttemptEnd::Commit(value) => match lent.tx.finish_at_once(value) {
+                    Ok(ended) => {
+                        self.lender.keep(lent);
+                        return Ok(ended);
+                    }
+                    Err(value) => Ok(AttemptEnd::Commit(value)),
+                },
+                how => Ok(how),
+            },
+            Err(panic) => Err(panic),
         };
-        match how {
-            AttemptEnd::Commit(value) => tx.finish_at_once(value).map_err(|(tx, value)| {
-                Box::new(SlowEnd { tx, how: Ok(AttemptEnd::Commit(value)) })
-            }),
-            how => Err(Box::new(SlowEnd { tx, how: Ok(how) })),
-        }
+        Err(Box::new(SlowEnd { tx: lent.tx, how }))
     }
 
     /// Commits or rolls back. Returns `None` if the closure is to be run again.

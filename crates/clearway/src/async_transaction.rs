@@ -3,14 +3,9 @@
 //! They keep no thread while they wait for a lock, for a page to be read, or for log space, and
 //! need no particular executor: wakers are all they use.
 
-use std::{
-    ops::{Deref, DerefMut},
-    sync::Arc,
-};
-
 use clearway_base::Result;
 use clearway_lock::AbsoluteMode;
-use clearway_sync::{Mutex, step};
+use clearway_sync::step;
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Kind, Savepoint};
 
@@ -61,21 +56,6 @@ pub struct AsyncTransaction {
     pub(crate) tx: Transaction,
 }
 
-/// Returns the value of an operation that was done at once. Otherwise the expression has the result
-/// of the operation's rest. A macro, since a function would be a future that is stored and polled
-/// for each operation, of which few have to wait.
-macro_rules! complete {
-    ($first:expr) => {{
-        let waiting = match $first {
-            Ok(done) => return Ok(done),
-            Err(waiting) => waiting,
-        };
-        waiting.await
-    }};
-}
-
-// An `async fn` would store its arguments twice, and move them at its first poll.
-#[allow(clippy::manual_async_fn)]
 impl AsyncTransaction {
     #[inline]
     pub(crate) fn begin(database: &Inner, kind: Kind) -> AsyncTransaction {
@@ -86,16 +66,13 @@ impl AsyncTransaction {
     ///
     /// # Errors
     /// Those of [`Transaction::get`].
+    #[inline]
     pub fn get(
         &mut self,
         table: &Table,
         key: impl AsRef<[u8]>,
     ) -> impl Future<Output = Result<Option<Vec<u8>>>> {
-        async move {
-            let (key, inner) = (key.as_ref(), &mut self.tx.inner);
-            let result = complete!(inner.get_at_once(&table.inner, key, ReadIntent::Read));
-            self.tx.note(result)
-        }
+        self.tx.inner.get_as_task(&table.inner, key, ReadIntent::Read)
     }
 
     /// Returns the value of `key`, and locks the key exclusively, like
@@ -103,34 +80,27 @@ impl AsyncTransaction {
     ///
     /// # Errors
     /// Those of [`Transaction::get`].
+    #[inline]
     pub fn get_for_update(
         &mut self,
         table: &Table,
         key: impl AsRef<[u8]>,
     ) -> impl Future<Output = Result<Option<Vec<u8>>>> {
-        async move {
-            let (key, inner) = (key.as_ref(), &mut self.tx.inner);
-            let result = complete!(inner.get_at_once(&table.inner, key, ReadIntent::Update));
-            self.tx.note(result)
-        }
+        self.tx.inner.get_as_task(&table.inner, key, ReadIntent::Update)
     }
 
     /// Inserts a key, like [`Transaction::insert`].
     ///
     /// # Errors
     /// Those of [`Transaction::insert`].
+    #[inline]
     pub fn insert(
         &mut self,
         table: &Table,
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
     ) -> impl Future<Output = Result<()>> {
-        async move {
-            let (key, value) = (key.as_ref(), value.as_ref());
-            let inner = &mut self.tx.inner;
-            let result = complete!(inner.insert_at_once(&table.inner, key, value).map(drop));
-            self.tx.note(result.map(drop))
-        }
+        self.tx.inner.insert_as_task(&table.inner, key, value)
     }
 
     /// Inserts a key or replaces its value, like [`Transaction::put`]. Returns true if the key was
@@ -138,51 +108,41 @@ impl AsyncTransaction {
     ///
     /// # Errors
     /// Those of [`Transaction::put`].
+    #[inline]
     pub fn put(
         &mut self,
         table: &Table,
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
     ) -> impl Future<Output = Result<bool>> {
-        async move {
-            let (key, value) = (key.as_ref(), value.as_ref());
-            let inner = &mut self.tx.inner;
-            let result = complete!(inner.put_at_once(&table.inner, key, value));
-            self.tx.note(result)
-        }
+        self.tx.inner.put_as_task(&table.inner, key, value)
     }
 
     /// Replaces the value of a key, like [`Transaction::update`].
     ///
     /// # Errors
     /// Those of [`Transaction::update`].
+    #[inline]
     pub fn update(
         &mut self,
         table: &Table,
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
     ) -> impl Future<Output = Result<()>> {
-        async move {
-            let (key, value) = (key.as_ref(), value.as_ref());
-            let inner = &mut self.tx.inner;
-            let result = complete!(inner.update_at_once(&table.inner, key, value).map(drop));
-            self.tx.note(result.map(drop))
-        }
+        self.tx.inner.update_as_task(&table.inner, key, value)
     }
 
     /// Removes a key, like [`Transaction::delete`].
     ///
     /// # Errors
     /// Those of [`Transaction::delete`].
+    #[inline]
     pub fn delete(
         &mut self,
         table: &Table,
         key: impl AsRef<[u8]>,
     ) -> impl Future<Output = Result<()>> {
-        async move {
-            let result = complete!(self.tx.inner.delete_at_once(&table.inner, key.as_ref()));
-            self.tx.note(result)
-        }
+        self.tx.inner.delete_as_task(&table.inner, key)
     }
 
     /// Begins a scan of a key range, smallest key first, like [`Transaction::scan`].
@@ -270,8 +230,7 @@ impl AsyncTransaction {
     ) -> Result<Cursor> {
         let (lower, upper) = range.bounds();
         let open = self.tx.inner.cursor_as_task(&table.inner, lower, upper, direction, intent);
-        let opened = open.await;
-        Ok(Cursor::new(self.tx.note(opened)?))
+        Ok(Cursor::new(open.await?))
     }
 
     /// Returns the next entry of a cursor, or `None` at the end of its range.
@@ -287,8 +246,7 @@ impl AsyncTransaction {
     }
 
     async fn advance(&mut self, cursor: &mut Cursor) -> Result<bool> {
-        let result = complete!(cursor.inner.advance_at_once(&mut self.tx.inner));
-        self.tx.note(result)
+        cursor.inner.advance_as_task(&mut self.tx.inner).await
     }
 
     /// Returns an error with a reason for the caller, like [`Transaction::abort`].
@@ -304,9 +262,7 @@ impl AsyncTransaction {
     /// # Errors
     /// Those of [`Transaction::lock_table`].
     pub async fn lock_table(&mut self, table: &Table, mode: AbsoluteMode) -> Result<()> {
-        let lock = self.tx.inner.lock_table_as_task(&table.inner, mode);
-        let result = step::never_blocking(lock).await;
-        self.tx.note(result)
+        step::never_blocking(self.tx.inner.lock_table_as_task(&table.inner, mode)).await
     }
 
     /// Locks the database, and so all tables, like [`Transaction::lock_database`].
@@ -314,8 +270,7 @@ impl AsyncTransaction {
     /// # Errors
     /// Those of [`Transaction::lock_database`].
     pub async fn lock_database(&mut self, mode: AbsoluteMode) -> Result<()> {
-        let result = step::never_blocking(self.tx.inner.lock_database_as_task(mode)).await;
-        self.tx.note(result)
+        step::never_blocking(self.tx.inner.lock_database_as_task(mode)).await
     }
 
     /// Sets a savepoint, to which [`rollback_to`](AsyncTransaction::rollback_to) can roll back.
@@ -323,8 +278,7 @@ impl AsyncTransaction {
     /// # Errors
     /// Those of [`Transaction::savepoint`].
     pub async fn savepoint(&mut self) -> Result<Savepoint> {
-        let set = step::never_blocking(self.tx.inner.savepoint_as_task()).await;
-        self.tx.note(set)
+        step::never_blocking(self.tx.inner.savepoint_as_task()).await
     }
 
     /// Undoes the changes since the savepoint, like [`Transaction::rollback_to`].
@@ -332,8 +286,7 @@ impl AsyncTransaction {
     /// # Errors
     /// Those of [`Transaction::rollback_to`].
     pub async fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
-        let undone = step::never_blocking(self.tx.inner.rollback_to_as_task(savepoint)).await;
-        self.tx.note(undone)
+        step::never_blocking(self.tx.inner.rollback_to_as_task(savepoint)).await
     }
 
     /// Sets how this transaction's further operations wait for locks.
@@ -425,79 +378,5 @@ impl AsyncScan<'_> {
             count += 1;
         }
         Ok(count)
-    }
-}
-
-/// The transaction of an asynchronous closure: an [`AsyncTransaction`] that is committed when the
-/// closure returns `Ok`, and rolled back when it returns an error or panics.
-///
-/// It is a value and not a reference, so that the futures of closures can move between threads. The
-/// closure gives it back by dropping it. If the closure returns and still keeps it somewhere, the
-/// call that runs the closure fails with [`TransactionEnded`](crate::Error::TransactionEnded): the
-/// transaction cannot be committed, and the closure is not run again. The transaction is rolled
-/// back when it is dropped.
-pub struct LentTransaction {
-    /// `None` only while this is being dropped.
-    transaction: Option<AsyncTransaction>,
-    lender: Arc<Lender>,
-}
-
-/// The place where a transaction comes back to when its closure has ended.
-#[derive(Default)]
-pub(crate) struct Lender {
-    back: Mutex<Option<AsyncTransaction>>,
-}
-
-impl Lender {
-    /// Lends a transaction. Takes another lender if this one has lent one that is still there.
-    #[inline]
-    pub(crate) fn lend(lender: &mut Arc<Lender>, transaction: AsyncTransaction) -> LentTransaction {
-        if Arc::strong_count(lender) > 1 {
-            *lender = Arc::default();
-        }
-        LentTransaction { transaction: Some(transaction), lender: Arc::clone(lender) }
-    }
-
-    /// Takes the transaction, if it has come back. If it has not, the lender is left to it.
-    #[inline]
-    pub(crate) fn take_back(lender: &mut Arc<Lender>) -> Option<AsyncTransaction> {
-        let back = match Arc::get_mut(lender) {
-            Some(lender) => lender.back.get_mut().take(),
-            None => lender.back.lock().take(),
-        };
-        if back.is_none() {
-            *lender = Arc::default();
-        }
-        back
-    }
-}
-
-/// The message of a panic that cannot happen: only the drop takes the transaction.
-const LENT: &str = "a lent transaction is there until it is dropped";
-
-impl Deref for LentTransaction {
-    type Target = AsyncTransaction;
-
-    fn deref(&self) -> &AsyncTransaction {
-        self.transaction.as_ref().expect(LENT)
-    }
-}
-
-impl DerefMut for LentTransaction {
-    fn deref_mut(&mut self) -> &mut AsyncTransaction {
-        self.transaction.as_mut().expect(LENT)
-    }
-}
-
-impl Drop for LentTransaction {
-    #[inline]
-    fn drop(&mut self) {
-        *self.lender.back.lock() = self.transaction.take();
-    }
-}
-
-impl std::fmt::Debug for LentTransaction {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("LentTransaction").field(&self.tx.inner).finish()
     }
 }

@@ -257,6 +257,7 @@
 
 mod database;
 mod inner;
+mod lending;
 mod options;
 mod table;
 
@@ -273,7 +274,7 @@ mod runner;
 mod statistics;
 mod timings;
 
-pub use async_transaction::{AsyncScan, AsyncTransaction, LentTransaction};
+pub use async_transaction::{AsyncScan, AsyncTransaction};
 pub use clearway_base::{
     DatabaseId, DeadlockCycle, DeadlockMember, Epoch, Error, Histogram, KEY_LEN_MAX,
     KEY_SAMPLE_LEN, KeySample, LockConflict, LockName, LogKeeper, Lsn, PageId, Result,
@@ -288,6 +289,7 @@ pub use clearway_txn::{
     LockWaits, RecoveryReport, Savepoint, TableReport, VerifyReport, WaitCounts, WaitsOf,
 };
 pub use database::Database;
+pub use lending::LentTransaction;
 pub use options::{CommitMode, LockWait, Options};
 pub use pending::Pending;
 pub use pipeline::{Pipeline, PipelineOptions, PipelineStats, Ticket};

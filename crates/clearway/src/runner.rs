@@ -101,10 +101,12 @@ pub(crate) enum AttemptEnd<T> {
 /// was a deadlock's victim is run again, even if it hid the error.
 #[inline]
 pub(crate) fn end_of<T>(tx: &Transaction, last: bool, result: Result<T>) -> AttemptEnd<T> {
-    let error = match (result, tx.deadlock()) {
-        (Ok(value), None) => return AttemptEnd::Commit(value),
-        (_, Some(deadlock)) => deadlock,
-        (Err(error), None) => error,
+    let error = match result {
+        Ok(value) => match tx.inner.deadlock() {
+            None => return AttemptEnd::Commit(value),
+            Some(deadlock) => deadlock.clone(),
+        },
+        Err(error) => tx.inner.deadlock().cloned().unwrap_or(error),
     };
     // A lock timeout is not retried: that would multiply the time limit.
     let retries = matches!(error, Error::Deadlock { .. }) && !last;

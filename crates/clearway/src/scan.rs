@@ -38,8 +38,7 @@ impl Cursor {
         intent: ReadIntent,
     ) -> Result<Cursor> {
         let (lower, upper) = range.bounds();
-        let opened = tx.inner.cursor(&table.inner, lower, upper, direction, intent);
-        Ok(Cursor::new(tx.note(opened)?))
+        tx.inner.cursor(&table.inner, lower, upper, direction, intent).map(Cursor::new)
     }
 
     /// Returns the next entry, or `None` at the end of the range.
@@ -48,8 +47,7 @@ impl Cursor {
     /// [`Error::TransactionEnded`] if `tx` is not the transaction that made the cursor; the errors
     /// of every read, including [`Error::Deadlock`] and [`Error::LockTimeout`].
     pub fn next(&mut self, tx: &mut Transaction) -> Result<Option<Entry>> {
-        let step = self.inner.next(&mut tx.inner);
-        tx.note(step)
+        self.inner.next(&mut tx.inner)
     }
 
     /// Like [`next`](Cursor::next), but borrows the entry from the cursor's buffers, which the next
@@ -85,8 +83,7 @@ impl Cursor {
 
     #[inline]
     fn advance(&mut self, tx: &mut Transaction) -> Result<bool> {
-        let step = self.inner.advance(&mut tx.inner);
-        tx.note(step)
+        self.inner.advance(&mut tx.inner)
     }
 }
 

@@ -174,6 +174,12 @@ impl Uncounted {
         self.kind
     }
 
+    /// Moves it, and leaves one whose drop counts nothing.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Uncounted {
+        Uncounted { shard: self.shard.take(), kind: self.kind }
+    }
+
     /// Counts how the transaction has ended, and returns the shard.
     #[inline]
     pub(crate) fn count(mut self, what: Count) -> Arc<Shard> {

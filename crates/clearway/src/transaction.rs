@@ -43,19 +43,16 @@ pub struct Transaction {
     pub(crate) inner: clearway_txn::Transaction,
     uncounted: Uncounted,
     began: Began,
-    trouble: Option<Box<Trouble>>,
+    error_of_scan: Option<Box<ErrorOfScan>>,
 }
 
-/// A condition that prevents the commit of a transaction even if the program hides the error. The
-/// error of a scan can be cleared: by a rollback to a savepoint that was set before it, or with
-/// `acknowledge_error`.
-enum Trouble {
-    /// The [`Error::Deadlock`] that ended it.
-    Deadlock(Error),
-    /// The first error that the iterator of a scan yielded, and the number of the newest savepoint
-    /// at that time. An adaptor or a loop may have swallowed it, so that the program has read
-    /// incomplete data.
-    OfScan { error: Error, savepoint: u64 },
+/// The first error that the iterator of a scan yielded. An adaptor or a loop may have swallowed it,
+/// so that the program has read incomplete data. It prevents the commit, unless it is cleared: by a
+/// rollback to a savepoint that was set before it, or with `acknowledge_error`.
+struct ErrorOfScan {
+    error: Error,
+    /// The number of the newest savepoint at that time.
+    savepoint: u64,
 }
 
 impl Transaction {
@@ -64,7 +61,7 @@ impl Transaction {
         let shard = database.statistics.shard();
         let began = shard.begin();
         let (inner, uncounted) = (database.engine.begin_as(kind), Uncounted::new(shard, kind));
-        Transaction { inner, uncounted, began, trouble: None }
+        Transaction { inner, uncounted, began, error_of_scan: None }
     }
 
     /// Begins the transaction of a task.
@@ -72,65 +69,25 @@ impl Transaction {
         let shard = database.statistics.shard();
         let began = shard.begin();
         let (inner, uncounted) = (database.engine.begin_task(kind), Uncounted::new(shard, kind));
-        Transaction { inner, uncounted, began, trouble: None }
-    }
-
-    /// Passes `result` on. If it is [`Error::Deadlock`], which has ended the transaction, records
-    /// it.
-    #[inline(always)]
-    pub(crate) fn note<T>(&mut self, result: Result<T>) -> Result<T> {
-        if let Err(error @ Error::Deadlock { .. }) = &result {
-            self.note_deadlock(error);
-        }
-        result
-    }
-
-    #[cold]
-    fn note_deadlock(&mut self, error: &Error) {
-        self.trouble = Some(Box::new(Trouble::Deadlock(error.clone())));
+        Transaction { inner, uncounted, began, error_of_scan: None }
     }
 
     /// Records an error that the iterator of a scan yields.
     #[cold]
     pub(crate) fn note_of_scan(&mut self, error: &Error) {
         let savepoint = self.inner.last_savepoint();
-        let of_scan = || Box::new(Trouble::OfScan { error: error.clone(), savepoint });
-        // Keep the first error: a savepoint that was set before it was also set before all later
-        // ones.
-        self.trouble.get_or_insert_with(of_scan);
+        let of_scan = || Box::new(ErrorOfScan { error: error.clone(), savepoint });
+        // Keep the first error: a savepoint that was set before it was also set before all later ones.
+        self.error_of_scan.get_or_insert_with(of_scan);
     }
 
     /// Takes the error that a scan's iterator yielded, if the program has neither accepted it
     /// ([`acknowledge_error`](Transaction::acknowledge_error)) nor rolled back to a savepoint
-    /// before it.
+    /// before it. Returns `None` for a deadlock's victim, which has ended.
     #[cold]
     fn take_error_of_scan(&mut self) -> Option<Error> {
-        match self.trouble.take().map(|trouble| *trouble) {
-            Some(Trouble::OfScan { error, .. }) => Some(error),
-            other => {
-                self.trouble = other.map(Box::new);
-                None
-            }
-        }
-    }
-
-    /// Like [`note`](Transaction::note), for a read into a buffer, which stays empty unless the key
-    /// was found.
-    #[inline]
-    fn note_found(&mut self, result: Result<bool>, value: &mut Vec<u8>) -> Result<bool> {
-        if !matches!(result, Ok(true)) {
-            value.clear();
-        }
-        self.note(result)
-    }
-
-    /// Returns the [`Error::Deadlock`] that ended this transaction, if it was a deadlock's victim.
-    #[inline]
-    pub(crate) fn deadlock(&self) -> Option<Error> {
-        match self.trouble.as_deref() {
-            Some(Trouble::Deadlock(error)) => Some(error.clone()),
-            _ => self.inner.unreported_deadlock(),
-        }
+        let of_scan = self.error_of_scan.take()?;
+        self.inner.deadlock().is_none().then_some(of_scan.error)
     }
 
     /// Returns the value of `key`, or `None` if the key is absent. The key, or the gap that would
@@ -155,8 +112,7 @@ impl Transaction {
     ///   in the cache;
     /// - [`Error::Closed`], [`Error::Poisoned`].
     pub fn get(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
-        let result = self.inner.get(&table.inner, key.as_ref());
-        self.note(result)
+        self.inner.get(&table.inner, key.as_ref())
     }
 
     /// Like [`get`](Transaction::get), but reads into the caller's buffer. Returns false, and
@@ -171,8 +127,11 @@ impl Transaction {
         key: impl AsRef<[u8]>,
         value: &mut Vec<u8>,
     ) -> Result<bool> {
-        let result = self.inner.get_into(&table.inner, key.as_ref(), value);
-        self.note_found(result, value)
+        let found = self.inner.get_into(&table.inner, key.as_ref(), value);
+        if !matches!(found, Ok(true)) {
+            value.clear();
+        }
+        found
     }
 
     /// Returns the value of `key`, and locks the key exclusively, as a write does. Use it to read a
@@ -193,8 +152,7 @@ impl Transaction {
         table: &Table,
         key: impl AsRef<[u8]>,
     ) -> Result<Option<Vec<u8>>> {
-        let result = self.inner.get_for_update(&table.inner, key.as_ref());
-        self.note(result)
+        self.inner.get_for_update(&table.inner, key.as_ref())
     }
 
     /// Like [`get_for_update`](Transaction::get_for_update), but reads into the caller's buffer.
@@ -208,8 +166,11 @@ impl Transaction {
         key: impl AsRef<[u8]>,
         value: &mut Vec<u8>,
     ) -> Result<bool> {
-        let result = self.inner.get_for_update_into(&table.inner, key.as_ref(), value);
-        self.note_found(result, value)
+        let found = self.inner.get_for_update_into(&table.inner, key.as_ref(), value);
+        if !matches!(found, Ok(true)) {
+            value.clear();
+        }
+        found
     }
 
     /// Like [`get_for_update`](Transaction::get_for_update), but waits for locks according to
@@ -272,8 +233,7 @@ impl Transaction {
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
     ) -> Result<()> {
-        let result = self.inner.insert(&table.inner, key.as_ref(), value.as_ref());
-        self.note(result)
+        self.inner.insert(&table.inner, key.as_ref(), value.as_ref())
     }
 
     /// Inserts a key or replaces its value. Returns true if the key was present.
@@ -287,8 +247,7 @@ impl Transaction {
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
     ) -> Result<bool> {
-        let result = self.inner.put(&table.inner, key.as_ref(), value.as_ref());
-        self.note(result)
+        self.inner.put(&table.inner, key.as_ref(), value.as_ref())
     }
 
     /// Replaces the value of a key.
@@ -303,8 +262,7 @@ impl Transaction {
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
     ) -> Result<()> {
-        let result = self.inner.update(&table.inner, key.as_ref(), value.as_ref());
-        self.note(result)
+        self.inner.update(&table.inner, key.as_ref(), value.as_ref())
     }
 
     /// Removes a key.
@@ -315,8 +273,7 @@ impl Transaction {
     /// [`Error::ValueTooLarge`].
     #[inline]
     pub fn delete(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<()> {
-        let result = self.inner.delete(&table.inner, key.as_ref());
-        self.note(result)
+        self.inner.delete(&table.inner, key.as_ref())
     }
 
     /// Returns an error with a reason for the caller. A closure that returns it has its transaction
@@ -358,8 +315,7 @@ impl Transaction {
     /// besides. [`Error::UnknownTable`], [`Error::TransactionEnded`],
     /// [`Error::TooManyTransactions`], [`Error::Closed`], [`Error::Poisoned`].
     pub fn lock_table(&mut self, table: &Table, mode: AbsoluteMode) -> Result<()> {
-        let result = self.inner.lock_table(&table.inner, mode);
-        self.note(result)
+        self.inner.lock_table(&table.inner, mode)
     }
 
     /// Locks the database, and so all tables, in the way [`lock_table`](Transaction::lock_table)
@@ -375,8 +331,7 @@ impl Transaction {
     /// # Errors
     /// Those of [`lock_table`](Transaction::lock_table) except [`Error::UnknownTable`].
     pub fn lock_database(&mut self, mode: AbsoluteMode) -> Result<()> {
-        let result = self.inner.lock_database(mode);
-        self.note(result)
+        self.inner.lock_database(mode)
     }
 
     /// Sets a savepoint, to which [`rollback_to`](Transaction::rollback_to) can roll back.
@@ -399,11 +354,7 @@ impl Transaction {
     /// [`savepoint`](Transaction::savepoint).
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
         self.inner.rollback_to(savepoint)?;
-        if let Some(Trouble::OfScan { savepoint: newest, .. }) = self.trouble.as_deref()
-            && savepoint.number() <= *newest
-        {
-            self.trouble = None;
-        }
+        self.error_of_scan.take_if(|of_scan| savepoint.number() <= of_scan.savepoint);
         Ok(())
     }
 
@@ -486,7 +437,7 @@ impl Transaction {
     /// of a scan is unhandled, rolls back instead.
     #[inline]
     pub(crate) fn finish<T>(mut self, value: T) -> Result<Pending<T>> {
-        if self.trouble.is_some()
+        if self.error_of_scan.is_some()
             && let Some(error) = self.take_error_of_scan()
         {
             return self.fail(Count::Rollback, error);
@@ -500,24 +451,24 @@ impl Transaction {
     /// [`finish_as_task`](Transaction::finish_as_task).
     #[inline]
     pub(crate) fn finish_at_once<T>(
-        mut self,
+        &mut self,
         value: T,
-    ) -> std::result::Result<Result<Pending<T>>, (Transaction, T)> {
-        if self.trouble.is_some() {
-            return Err((self, value));
+    ) -> std::result::Result<Result<Pending<T>>, T> {
+        if self.error_of_scan.is_some() {
+            return Err(value);
         }
         match self.inner.commit_at_once() {
             Some(Ok(committed)) => {
-                Ok(Ok(committed_as(value, committed, self.uncounted, self.began)))
+                Ok(Ok(committed_as(value, committed, self.uncounted.take(), self.began)))
             }
             Some(Err(error)) => Ok(Err(error)),
-            None => Err((self, value)),
+            None => Err(value),
         }
     }
 
     /// As [`finish`](Transaction::finish), for a task.
     pub(crate) async fn finish_as_task<T>(mut self, value: T) -> Result<Pending<T>> {
-        if self.trouble.is_some()
+        if self.error_of_scan.is_some()
             && let Some(error) = self.take_error_of_scan()
         {
             return Box::pin(self.fail_as_task(Count::Rollback, error)).await;

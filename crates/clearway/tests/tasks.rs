@@ -5,6 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
+    task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
@@ -449,4 +450,32 @@ async fn work(db: Database, table: Table, left: Arc<AtomicU32>, reads: bool) -> 
         tokio::task::yield_now().await;
     }
     Ok(done)
+}
+
+/// A reader of an absent key waits for the gap that the key is in. An insertion divides the gap
+/// meanwhile, so that the reader needs another lock than the one that it has waited for, and
+/// releases that one.
+#[test]
+fn task_releases_a_lock_that_it_needs_no_more_after_the_wait() {
+    let (db, table) = database();
+    db.transact("fill", |tx| {
+        tx.put(&table, "20", "")?;
+        tx.put(&table, "30", "")
+    })
+    .unwrap();
+    let mut writer = db.begin();
+    assert_eq!(writer.get_for_update(&table, "22").unwrap(), None);
+    let mut reader = db.begin_async("reader");
+    let mut get = Box::pin(reader.get(&table, "25"));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(get.as_mut().poll(&mut context).is_pending(), "the gap is locked");
+    writer.insert(&table, "23", "").unwrap();
+    writer.commit().unwrap();
+    assert!(matches!(get.as_mut().poll(&mut context), Poll::Ready(Ok(None))));
+    drop(get);
+
+    let mut other = db.begin();
+    other.lock_wait(LockWait::Never);
+    other.insert(&table, "21", "").unwrap();
+    assert!(matches!(other.insert(&table, "24", ""), Err(Error::WouldBlock { .. })));
 }

@@ -36,7 +36,7 @@ pub use real::{
 
 pub use before_blocking::{BeforeBlocking, set_before_blocking};
 pub use counter::{Counter, Sharded};
-pub use crossbeam_utils::CachePadded;
+pub use crossbeam_utils::{CachePadded, atomic::AtomicCell};
 pub use invariant::{Broken, Stop, broken, invariant, stop_if_broken};
 pub use prefetch::{prefetch, prefetch_to_write};
 #[cfg(feature = "fork")]

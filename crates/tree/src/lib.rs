@@ -76,3 +76,4 @@ pub use space::{SPACE_SPAN, SpaceMap};
 pub use survey::LeafSurvey;
 pub use tree::{ReadIntent, Tree, TreeConfig};
 pub use verify::{LevelReport, Load, TreeReport};
+pub use write::Goal;

@@ -17,25 +17,61 @@ use crate::write::{Delete, Goal, Store};
 use crate::{Environment, LeafHint, Locks, Tree, Upkeep};
 
 impl Tree {
-    /// [`Tree::get`] as an operation.
+    /// Tries to read a value as [`Tree::get`] does, in one step.
     ///
     /// # Errors
-    /// `KeyTooLarge`.
+    /// `KeyTooLarge`; what the operation needs, or the error with which it has failed.
     #[inline]
-    pub fn get_operation<'a, C: Locks>(
+    pub fn try_get<C: Locks>(
         &self,
-        key: &'a [u8],
+        ctx: &mut C,
+        hint: &mut LeafHint,
+        key: &[u8],
         intent: ReadIntent,
-        out: &'a mut Vec<u8>,
-    ) -> Result<impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<bool> + use<'a, C>> {
+        out: &mut Vec<u8>,
+    ) -> Step<bool> {
         let mut get = Get::new(self, key, intent, out)?;
-        Ok(move |tree: &Tree, ctx: &mut C, hint: &mut LeafHint| {
-            get.expect(ctx);
-            get.step(tree, ctx, hint, out)
-        })
+        get.expect(ctx);
+        get.step(self, ctx, hint, out)
     }
 
-    /// As [`Tree::get_operation`], into memory of its own; `None` if the key is absent.
+    /// Tries to store a record as [`Tree::store_operation`] does, in one step and one latch hold.
+    /// Returns `None` if more is to be done: the leaf has no room, or the value is to be written
+    /// to overflow pages. Nothing was changed then.
+    ///
+    /// # Errors
+    /// `KeyTooLarge`, `ValueTooLarge`; what the operation needs, or the error with which it has
+    /// failed.
+    #[inline]
+    pub fn try_store<C: Environment>(
+        &self,
+        ctx: &mut C,
+        hint: &mut LeafHint,
+        key: &[u8],
+        value: &[u8],
+        goal: Goal,
+    ) -> Step<Option<bool>> {
+        let mut store = Store::new(self, key, value, goal)?;
+        ctx.expect(self.lock_of(key));
+        store.try_leaf(self, ctx, hint)
+    }
+
+    /// Tries to delete a record as [`Tree::delete_operation`] does, in one step.
+    ///
+    /// # Errors
+    /// `KeyTooLarge`; what the operation needs, or the error with which it has failed.
+    #[inline]
+    pub fn try_delete<C: Environment>(
+        &self,
+        ctx: &mut C,
+        hint: &mut LeafHint,
+        key: &[u8],
+    ) -> Step<()> {
+        self.check_key(key)?;
+        Delete::default().step(self, ctx, hint, key)
+    }
+
+    /// [`Tree::get`] as an operation. Its result is `None` if the key is absent.
     ///
     /// # Errors
     /// `KeyTooLarge`.
@@ -56,47 +92,12 @@ impl Tree {
         })
     }
 
-    /// [`Tree::insert`] as an operation.
+    /// [`Tree::insert`], [`Tree::put`] or [`Tree::update`] as an operation.
     ///
     /// # Errors
     /// `KeyTooLarge`, `ValueTooLarge`.
     #[inline]
-    pub fn insert_operation<'a, C: Environment>(
-        &self,
-        key: &'a [u8],
-        value: &'a [u8],
-    ) -> Result<impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<bool> + use<'a, C>> {
-        self.store_operation(key, value, Goal::Insert)
-    }
-
-    /// [`Tree::put`] as an operation.
-    ///
-    /// # Errors
-    /// `KeyTooLarge`, `ValueTooLarge`.
-    #[inline]
-    pub fn put_operation<'a, C: Environment>(
-        &self,
-        key: &'a [u8],
-        value: &'a [u8],
-    ) -> Result<impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<bool> + use<'a, C>> {
-        self.store_operation(key, value, Goal::Put)
-    }
-
-    /// [`Tree::update`] as an operation.
-    ///
-    /// # Errors
-    /// `KeyTooLarge`, `ValueTooLarge`.
-    #[inline]
-    pub fn update_operation<'a, C: Environment>(
-        &self,
-        key: &'a [u8],
-        value: &'a [u8],
-    ) -> Result<impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<bool> + use<'a, C>> {
-        self.store_operation(key, value, Goal::Update)
-    }
-
-    #[inline]
-    fn store_operation<'a, C: Environment>(
+    pub fn store_operation<'a, C: Environment>(
         &self,
         key: &'a [u8],
         value: &'a [u8],

@@ -45,7 +45,8 @@ use crate::node::Node;
 use crate::scratch::Scratch;
 use crate::{Environment, Journal, LeafHint, Locks, Tree, Wait, op};
 pub(crate) use delete::Delete;
-pub(crate) use store::{Goal, Store};
+pub use store::Goal;
+pub(crate) use store::Store;
 
 /// Bytes a user operation logs beside key and values: code, page, tree, slot, lengths and flags are
 /// at most 24; the rest is for the log's own header, whose size the tree need not know.

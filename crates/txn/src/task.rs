@@ -44,8 +44,6 @@ use clearway_lock::{AbsoluteMode, IntentMode};
 use clearway_sync::step;
 use clearway_tree::{Direction, ReadIntent};
 
-pub use operations::{AtOnce, OperationRest};
-
 use crate::{
     Committed, RetryContext, Savepoint, Table, TableCursor, Transaction,
     away::{self, Away, ComingBack, StateForJob, VictimsRollback},
@@ -138,6 +136,7 @@ impl Transaction {
         self.aside().retry = Some(state.retry_context());
         if away::is_undone_at_once(&state) {
             finish::rollback(state)?;
+            self.note_deadlock(deadlock);
             return result;
         }
         let blocking = state.core.task_work.blocking.clone();
@@ -158,8 +157,12 @@ impl Transaction {
         }
         let victim = self.aside().victim.as_mut()?;
         let rolled_back = poll_fn(|cx| victim.rolled_back.poll(cx)).await;
-        let victim = self.aside().victim.take()?;
-        Some((victim.deadlock, rolled_back.and_then(|result| result)))
+        let VictimsRollback { deadlock, .. } = self.aside().victim.take()?;
+        let rolled_back = rolled_back.and_then(|result| result);
+        if rolled_back.is_ok() {
+            self.note_deadlock(&deadlock);
+        }
+        Some((deadlock, rolled_back))
     }
 
     /// As [`cursor`](Self::cursor), for a task.

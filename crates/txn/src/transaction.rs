@@ -47,8 +47,18 @@ pub(crate) struct Aside {
     pub(crate) retry: Option<RetryContext>,
     /// The place that the state comes back from, if a thread of the engine works on it (TASK-4).
     pub(crate) away: Option<ComingBack>,
+    /// The deadlock whose victim the transaction was, once it is rolled back.
+    deadlock: Option<Error>,
     /// The rollback of a deadlock's victim, until a call has reported the deadlock (TASK-6).
     pub(crate) victim: Option<VictimsRollback>,
+}
+
+impl Aside {
+    #[cold]
+    fn deadlock(&self) -> Option<&Error> {
+        let of_victim = self.victim.as_ref().map(|victim| &victim.deadlock);
+        self.deadlock.as_ref().or(of_victim)
+    }
 }
 
 /// The ids of transactions that could not begin. The upper 16 bits of a running transaction's id
@@ -129,11 +139,16 @@ impl Transaction {
         self.aside.as_ref()?.retry.as_ref()
     }
 
-    /// Returns the deadlock of which this transaction is the victim, if no call has reported it
-    /// (TASK-6).
-    pub fn unreported_deadlock(&self) -> Option<Error> {
-        let victim = self.aside.as_ref()?.victim.as_ref()?;
-        Some(victim.deadlock.clone())
+    /// Returns the [`Error::Deadlock`] that has ended this transaction, if it was a deadlock's
+    /// victim, even if no call has reported it (TASK-6).
+    #[inline]
+    pub fn deadlock(&self) -> Option<&Error> {
+        self.aside.as_deref().and_then(Aside::deadlock)
+    }
+
+    /// Records the deadlock that has ended this transaction.
+    pub(crate) fn note_deadlock(&mut self, deadlock: &Error) {
+        self.aside().deadlock = Some(deadlock.clone());
     }
 
     /// Refuses a fork of the process that opened the database.
@@ -261,6 +276,7 @@ impl Transaction {
         if let Some(mut state) = self.state.take() {
             self.aside().retry = Some(state.retry_context());
             finish::rollback(state)?;
+            result.as_ref().err().into_iter().for_each(|deadlock| self.note_deadlock(deadlock));
         }
         result
     }

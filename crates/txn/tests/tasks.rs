@@ -123,15 +123,15 @@ type Reader<'e> = Pin<Box<dyn Future<Output = Result<bool>> + 'e>>;
 /// A task that takes locks and then reads a row.
 fn reader<'e>(engine: &'e Arc<Engine>, table: &'e Table, holds: Holds, row: u32) -> Reader<'e> {
     Box::pin(async move {
-        let (mut txn, mut value) = (engine.begin_task(Kind::NONE), Vec::new());
+        let mut txn = engine.begin_task(Kind::NONE);
         let read = ReadIntent::Read;
         match holds {
             Holds::Nothing => {}
-            Holds::Key => _ = txn.get_as_task(table, &[0; 4], read, &mut value).await?,
+            Holds::Key => _ = txn.get_as_task(table, [0; 4], read).await?,
             Holds::Table => txn.lock_table_as_task(table, AbsoluteMode::Shared).await?,
             Holds::Database => txn.lock_database_as_task(AbsoluteMode::Shared).await?,
         }
-        txn.get_as_task(table, &row.to_be_bytes(), read, &mut value).await
+        Ok(txn.get_as_task(table, row.to_be_bytes(), read).await?.is_some())
     })
 }
 

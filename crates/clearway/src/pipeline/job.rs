@@ -15,7 +15,9 @@ use std::{
 use clearway_base::{Error, Result};
 
 use super::PipelineShared;
-use crate::{LentTransaction, Pending, Transaction, async_runner, inner::Inner, runner};
+use crate::{
+    LentTransaction, Pending, Transaction, async_runner, inner::Inner, lending::Lender, runner,
+};
 
 /// The contents of an inbox.
 pub(super) enum Accepted {
@@ -132,7 +134,7 @@ where
     let mailbox = Rc::new(Mailbox { begins: Cell::new(Some(first)), ended: Cell::new(None) });
     let tasks = Rc::clone(&mailbox);
     let future = Box::pin(async move {
-        let mut lender = Arc::default();
+        let mut lender = Lender::default();
         loop {
             let mut task = poll_fn(|_| match tasks.begins.take() {
                 Some(task) => Poll::Ready(task),

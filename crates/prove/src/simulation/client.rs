@@ -236,9 +236,7 @@ impl Held {
             Call::Resume(context) => txn.resume_as_task(&context).await.map(done),
             Call::LockTable(table, mode) => txn.lock_table_as_task(&table, mode).await.map(done),
             Call::Get(table, key, intent) => {
-                let mut value = Vec::new();
-                let found = txn.get_as_task(&table, &key, intent, &mut value).await?;
-                Ok(Returned::Value(found.then_some(value)))
+                txn.get_as_task(&table, &key, intent).await.map(Returned::Value)
             }
             Call::Write(table, key, verb) => match verb {
                 Verb::Insert(value) => txn.insert_as_task(&table, &key, &value).await.map(done),

@@ -32,7 +32,7 @@ use crate::{Environment, Journal, LeafHint, Tree, Wait};
 
 /// The requirement of a store on the key's presence.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Goal {
+pub enum Goal {
     /// The key must be absent.
     Insert,
     /// The key may be present or absent.
@@ -119,11 +119,7 @@ impl<'a> Store<'a> {
                 self.prepare(tree, ctx, hint)?;
             }
             match self.step_leaf(tree, ctx, hint)? {
-                LeafStep::Done(replaced) => {
-                    self.waited.release_others(ctx);
-                    tree.adopt_pending(ctx, self.key, self.pending);
-                    return Ok(replaced);
-                }
+                LeafStep::Done(replaced) => return Ok(self.done(tree, ctx, replaced)),
                 LeafStep::Chain => {
                     self.waited.release_others(ctx);
                     self.stage = Stage::Chain(ChainWriter::new(tree.id, self.value));
@@ -131,6 +127,28 @@ impl<'a> Store<'a> {
                 LeafStep::Room(bytes) => self.stage = Stage::Room(RoomMaker::new(bytes)),
             }
         }
+    }
+
+    /// As the first [`step`](Store::step), if one latch hold suffices; otherwise changes nothing
+    /// and returns `None`.
+    #[inline]
+    pub(crate) fn try_leaf<C: Environment>(
+        &mut self,
+        tree: &Tree,
+        ctx: &mut C,
+        hint: &mut LeafHint,
+    ) -> Step<Option<bool>> {
+        match self.step_leaf(tree, ctx, hint)? {
+            LeafStep::Done(replaced) => Ok(Some(self.done(tree, ctx, replaced))),
+            LeafStep::Room(_) | LeafStep::Chain => Ok(None),
+        }
+    }
+
+    #[inline]
+    fn done<C: Environment>(&mut self, tree: &Tree, ctx: &mut C, replaced: bool) -> bool {
+        self.waited.release_others(ctx);
+        tree.adopt_pending(ctx, self.key, self.pending);
+        replaced
     }
 
     /// Does what is to be done before the leaf can be changed.

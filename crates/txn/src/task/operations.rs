@@ -1,217 +1,358 @@
 //! The operations of tasks on tables.
 //!
-//! Most operations need nothing. They are done by one call (`…_at_once`), which costs about as much
-//! as that of the blocking method. If an operation cannot be done at once, the call returns the
-//! rest of it as a boxed future: only operations that wait, or fail, take memory.
-//!
-//! The futures (`…_as_task`) make the call when they are polled for the first time.
+//! Most operations need nothing. They are tried by a plain call, which costs about as much as that
+//! of the blocking method. An operation that could not be done so is run from its beginning by a
+//! boxed future: only operations that wait, split a leaf, write overflow pages or fail take memory.
 
-use std::{
-    future::{Future, ready},
-    pin::Pin,
-};
+use std::future::Future;
 
 use clearway_base::{Error, Result};
 use clearway_lock::IntentMode;
 use clearway_sync::step;
-use clearway_tree::{Incomplete, LeafHint, Need, ReadIntent, Step, Tree};
+use clearway_tree::{Goal, Incomplete, LeafHint, Need, ReadIntent, Step, Tree};
 
 use crate::{
     Table, TableCursor, Transaction, transaction::intent_mode, transaction_state::TransactionState,
 };
 
-/// The rest of an operation whose first step has not completed it. If it is dropped, the operation
-/// has had no effect (TASK-2).
-pub type OperationRest<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+/// An operation with its key and value.
+trait TaskOperation {
+    type Value;
 
-/// The value of an operation that was done at once, or the rest of the operation.
-pub type AtOnce<'a, T> = std::result::Result<T, OperationRest<'a, T>>;
+    /// Returns the lock on the table that the operation needs.
+    fn mode(&self) -> IntentMode;
 
-/// Completes an operation.
-#[inline]
-async fn complete<T>(first: AtOnce<'_, T>) -> Result<T> {
-    match first {
-        Ok(done) => Ok(done),
-        Err(waiting) => waiting.await,
+    /// Tries the operation without a wait. Returns `None` if more is to be done.
+    ///
+    /// # Errors
+    /// `KeyTooLarge`, `ValueTooLarge`; what the operation needs, or the error with which it has
+    /// failed.
+    fn attempt(
+        &mut self,
+        tree: &Tree,
+        state: &mut TransactionState,
+        hint: &mut LeafHint,
+    ) -> Step<Option<Self::Value>>;
+
+    /// Returns the function that runs the operation's steps, from the first.
+    ///
+    /// # Errors
+    /// `KeyTooLarge`, `ValueTooLarge`.
+    fn steps(
+        &mut self,
+        tree: &Tree,
+    ) -> Result<impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<Self::Value>>;
+}
+
+struct Read<K> {
+    key: K,
+    intent: ReadIntent,
+}
+
+impl<K: AsRef<[u8]>> TaskOperation for Read<K> {
+    type Value = Option<Vec<u8>>;
+
+    #[inline]
+    fn mode(&self) -> IntentMode {
+        intent_mode(self.intent)
+    }
+
+    #[inline]
+    fn attempt(
+        &mut self,
+        tree: &Tree,
+        state: &mut TransactionState,
+        hint: &mut LeafHint,
+    ) -> Step<Option<Self::Value>> {
+        let mut value = Vec::new();
+        let found = tree.try_get(state, hint, self.key.as_ref(), self.intent, &mut value)?;
+        Ok(Some(found.then_some(value)))
+    }
+
+    #[inline]
+    fn steps(
+        &mut self,
+        tree: &Tree,
+    ) -> Result<impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<Self::Value>> {
+        tree.read_operation(self.key.as_ref(), self.intent)
+    }
+}
+
+struct Put<K, V> {
+    key: K,
+    value: V,
+}
+
+impl<K: AsRef<[u8]>, V: AsRef<[u8]>> TaskOperation for Put<K, V> {
+    type Value = bool;
+
+    #[inline]
+    fn mode(&self) -> IntentMode {
+        IntentMode::IX
+    }
+
+    #[inline]
+    fn attempt(
+        &mut self,
+        tree: &Tree,
+        state: &mut TransactionState,
+        hint: &mut LeafHint,
+    ) -> Step<Option<Self::Value>> {
+        tree.try_store(state, hint, self.key.as_ref(), self.value.as_ref(), Goal::Put)
+    }
+
+    #[inline]
+    fn steps(
+        &mut self,
+        tree: &Tree,
+    ) -> Result<impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<Self::Value>> {
+        tree.store_operation(self.key.as_ref(), self.value.as_ref(), Goal::Put)
+    }
+}
+
+/// An insertion or an update.
+struct Write<K, V> {
+    key: K,
+    value: V,
+    goal: Goal,
+}
+
+impl<K: AsRef<[u8]>, V: AsRef<[u8]>> TaskOperation for Write<K, V> {
+    type Value = ();
+
+    #[inline]
+    fn mode(&self) -> IntentMode {
+        IntentMode::IX
+    }
+
+    #[inline]
+    fn attempt(
+        &mut self,
+        tree: &Tree,
+        state: &mut TransactionState,
+        hint: &mut LeafHint,
+    ) -> Step<Option<Self::Value>> {
+        let (key, value) = (self.key.as_ref(), self.value.as_ref());
+        Ok(tree.try_store(state, hint, key, value, self.goal)?.map(drop))
+    }
+
+    #[inline]
+    fn steps(
+        &mut self,
+        tree: &Tree,
+    ) -> Result<impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<Self::Value>> {
+        let mut store = tree.store_operation(self.key.as_ref(), self.value.as_ref(), self.goal)?;
+        Ok(move |tree: &Tree, state: &mut TransactionState, hint: &mut LeafHint| {
+            store(tree, state, hint).map(drop)
+        })
+    }
+}
+
+struct Deletion<K> {
+    key: K,
+}
+
+impl<K: AsRef<[u8]>> TaskOperation for Deletion<K> {
+    type Value = ();
+
+    #[inline]
+    fn mode(&self) -> IntentMode {
+        IntentMode::IX
+    }
+
+    #[inline]
+    fn attempt(
+        &mut self,
+        tree: &Tree,
+        state: &mut TransactionState,
+        hint: &mut LeafHint,
+    ) -> Step<Option<Self::Value>> {
+        tree.try_delete(state, hint, self.key.as_ref()).map(Some)
+    }
+
+    #[inline]
+    fn steps(
+        &mut self,
+        tree: &Tree,
+    ) -> Result<impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<Self::Value>> {
+        tree.delete_operation(self.key.as_ref())
+    }
+}
+
+struct Advance<'c> {
+    cursor: &'c mut clearway_tree::Cursor,
+    mode: IntentMode,
+}
+
+impl TaskOperation for Advance<'_> {
+    type Value = bool;
+
+    #[inline]
+    fn mode(&self) -> IntentMode {
+        self.mode
+    }
+
+    #[inline]
+    fn attempt(
+        &mut self,
+        tree: &Tree,
+        state: &mut TransactionState,
+        hint: &mut LeafHint,
+    ) -> Step<Option<Self::Value>> {
+        (self.cursor.advance_operation())(tree, state, hint).map(Some)
+    }
+
+    #[inline]
+    fn steps(
+        &mut self,
+        _: &Tree,
+    ) -> Result<impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<Self::Value>> {
+        Ok(self.cursor.advance_operation())
     }
 }
 
 impl Transaction {
-    /// Runs the first step of an operation of a task. A deadlock's victim is rolled back before the
-    /// rest of the operation returns.
+    /// Runs an operation of a task. A deadlock's victim is rolled back before the result is
+    /// returned.
+    ///
+    /// Not an `async fn`: that would move its arguments at its first poll.
     #[inline]
-    fn run_at_once<'a, T, F>(
-        &'a mut self,
-        table: &'a Table,
-        mode: IntentMode,
-        operation: impl FnOnce(&Tree) -> Result<F>,
-    ) -> AtOnce<'a, T>
-    where
-        T: Send + 'a,
-        F: FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T> + Send + 'a,
-    {
-        if let Err(error) = self.check_process() {
-            return Err(failed(error));
-        }
-        let mut operation = match operation(table.tree()) {
-            Ok(operation) => operation,
-            Err(error) => return Err(failed(error)),
-        };
-        let first = match self.state.as_deref_mut() {
-            Some(state) if !state.has_unlinked() => {
-                state.begin_operation(table, mode, &mut operation)
-            }
-            _ => Err(None),
-        };
-        first.map_err(|stop| self.rest(table, mode, operation, stop))
-    }
-
-    /// Returns the rest of an operation whose first step has stopped, or did not take place.
-    #[cold]
-    fn rest<'a, T, F>(
-        &'a mut self,
-        table: &'a Table,
-        mode: IntentMode,
-        operation: F,
-        stop: Option<Incomplete>,
-    ) -> OperationRest<'a, T>
-    where
-        T: Send + 'a,
-        F: FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T> + Send + 'a,
-    {
-        let rest = async move {
-            match stop.map(Incomplete::need).transpose() {
-                Ok(need) => self.run_waiting(table, mode, operation, need).await,
-                Err(error) => self.after_task(Err(error)).await,
-            }
-        };
-        Box::pin(step::never_blocking(rest))
-    }
-
-    /// Runs an operation on from its first step, which has returned `need`, or did not take place.
-    async fn run_waiting<T>(
+    #[allow(clippy::manual_async_fn)]
+    fn operation<O: TaskOperation>(
         &mut self,
         table: &Table,
-        mode: IntentMode,
-        operation: impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
-        need: Option<Need>,
-    ) -> Result<T> {
-        let state = match (&mut self.state, &need) {
-            // The chain that it may have begun to write is its own.
-            (Some(state), Some(_)) => state,
-            _ => self.state_as_task().await?,
+        mut operation: O,
+    ) -> impl Future<Output = Result<O::Value>> {
+        async move {
+            match self.attempt(table, &mut operation) {
+                Ok(value) => Ok(value),
+                Err(stop) => {
+                    let rest = self.operate_as_task(table, operation, stop);
+                    Box::pin(step::never_blocking(rest)).await
+                }
+            }
+        }
+    }
+
+    /// Tries an operation without a wait. Returns the error `None` if it is to be run from its
+    /// beginning.
+    #[inline]
+    fn attempt<O: TaskOperation>(
+        &mut self,
+        table: &Table,
+        operation: &mut O,
+    ) -> std::result::Result<O::Value, Option<Incomplete>> {
+        if self.check_process().is_err() {
+            return Err(None);
+        }
+        match self.state.as_deref_mut() {
+            Some(state) if !state.has_unlinked() => {
+                let tree = table.tree();
+                state.try_operation(table, operation.mode(), |state, hint| {
+                    operation.attempt(tree, state, hint)
+                })
+            }
+            _ => Err(None),
+        }
+    }
+
+    /// Runs an operation, after an attempt that has stopped with an error or a need (`stop`).
+    #[cold]
+    async fn operate_as_task<O: TaskOperation>(
+        &mut self,
+        table: &Table,
+        mut operation: O,
+        stop: Option<Incomplete>,
+    ) -> Result<O::Value> {
+        let result = match stop.map(Incomplete::need).transpose() {
+            // The steps request a lock themselves: they release it if they turn out not to need it.
+            Ok(need) => {
+                let need = need.filter(|need| !matches!(need, Need::Lock { .. }));
+                self.run_to_end(table, &mut operation, need).await
+            }
+            Err(error) => Err(error),
         };
-        let result = state.operate_as_task(table, mode, operation, need).await;
         self.after_task(result).await
+    }
+
+    async fn run_to_end<O: TaskOperation>(
+        &mut self,
+        table: &Table,
+        operation: &mut O,
+        need: Option<Need>,
+    ) -> Result<O::Value> {
+        let mode = operation.mode();
+        let steps = operation.steps(table.tree())?;
+        self.state_as_task().await?.operate_as_task(table, mode, steps, need).await
     }
 
     /// As [`get`](Self::get) and [`get_for_update`](Self::get_for_update), for a task.
     #[inline]
-    pub fn get_at_once<'a>(
-        &'a mut self,
-        table: &'a Table,
-        key: &'a [u8],
-        intent: ReadIntent,
-    ) -> AtOnce<'a, Option<Vec<u8>>> {
-        let mode = intent_mode(intent);
-        self.run_at_once(table, mode, move |tree| tree.read_operation(key, intent))
-    }
-
-    /// As [`get_into`](Self::get_into) and
-    /// [`get_for_update_into`](Self::get_for_update_into), for a task.
-    pub async fn get_as_task(
+    pub fn get_as_task(
         &mut self,
         table: &Table,
-        key: &[u8],
+        key: impl AsRef<[u8]>,
         intent: ReadIntent,
-        value: &mut Vec<u8>,
-    ) -> Result<bool> {
-        let mode = intent_mode(intent);
-        let first =
-            self.run_at_once(table, mode, move |tree| tree.get_operation(key, intent, value));
-        complete(first).await
-    }
-
-    /// As [`insert`](Self::insert), for a task. The value means nothing.
-    #[inline]
-    pub fn insert_at_once<'a>(
-        &'a mut self,
-        table: &'a Table,
-        key: &'a [u8],
-        value: &'a [u8],
-    ) -> AtOnce<'a, bool> {
-        self.run_at_once(table, IntentMode::IX, move |tree| tree.insert_operation(key, value))
+    ) -> impl Future<Output = Result<Option<Vec<u8>>>> {
+        self.operation(table, Read { key, intent })
     }
 
     /// As [`insert`](Self::insert), for a task.
-    pub async fn insert_as_task(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
-        complete(self.insert_at_once(table, key, value)).await.map(drop)
+    #[inline]
+    pub fn insert_as_task(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> impl Future<Output = Result<()>> {
+        self.operation(table, Write { key, value, goal: Goal::Insert })
     }
 
     /// As [`put`](Self::put), for a task.
     #[inline]
-    pub fn put_at_once<'a>(
-        &'a mut self,
-        table: &'a Table,
-        key: &'a [u8],
-        value: &'a [u8],
-    ) -> AtOnce<'a, bool> {
-        self.run_at_once(table, IntentMode::IX, move |tree| tree.put_operation(key, value))
-    }
-
-    /// As [`put_at_once`](Self::put_at_once), to its end.
-    pub async fn put_as_task(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
-        complete(self.put_at_once(table, key, value)).await
-    }
-
-    /// As [`update`](Self::update), for a task. The value means nothing.
-    #[inline]
-    pub fn update_at_once<'a>(
-        &'a mut self,
-        table: &'a Table,
-        key: &'a [u8],
-        value: &'a [u8],
-    ) -> AtOnce<'a, bool> {
-        self.run_at_once(table, IntentMode::IX, move |tree| tree.update_operation(key, value))
+    pub fn put_as_task(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> impl Future<Output = Result<bool>> {
+        self.operation(table, Put { key, value })
     }
 
     /// As [`update`](Self::update), for a task.
-    pub async fn update_as_task(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
-        complete(self.update_at_once(table, key, value)).await.map(drop)
+    #[inline]
+    pub fn update_as_task(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> impl Future<Output = Result<()>> {
+        self.operation(table, Write { key, value, goal: Goal::Update })
     }
 
     /// As [`delete`](Self::delete), for a task.
     #[inline]
-    pub fn delete_at_once<'a>(&'a mut self, table: &'a Table, key: &'a [u8]) -> AtOnce<'a, ()> {
-        self.run_at_once(table, IntentMode::IX, move |tree| tree.delete_operation(key))
-    }
-
-    /// As [`delete_at_once`](Self::delete_at_once), to its end.
-    pub async fn delete_as_task(&mut self, table: &Table, key: &[u8]) -> Result<()> {
-        complete(self.delete_at_once(table, key)).await
+    pub fn delete_as_task(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+    ) -> impl Future<Output = Result<()>> {
+        self.operation(table, Deletion { key })
     }
 }
 
 impl TableCursor {
-    /// As [`advance`](Self::advance), for a task. If the rest is dropped, the position is where it
-    /// was.
+    /// As [`advance`](Self::advance), for a task. If the future is dropped, the position is where
+    /// it was.
     #[inline]
-    pub fn advance_at_once<'a>(&'a mut self, txn: &'a mut Transaction) -> AtOnce<'a, bool> {
-        if !self.is_of(txn) {
-            return Err(failed(Error::TransactionEnded));
+    #[allow(clippy::manual_async_fn)]
+    pub fn advance_as_task(&mut self, txn: &mut Transaction) -> impl Future<Output = Result<bool>> {
+        async move {
+            if !self.is_of(txn) {
+                return Err(Error::TransactionEnded);
+            }
+            let TableCursor { table, mode, inner, .. } = self;
+            txn.operation(table, Advance { cursor: inner, mode: *mode }).await
         }
-        let TableCursor { table, mode, inner, .. } = self;
-        txn.run_at_once(table, *mode, |_| Ok(inner.advance_operation()))
     }
-
-    /// As [`advance_at_once`](Self::advance_at_once), to its end.
-    pub async fn advance_as_task(&mut self, txn: &mut Transaction) -> Result<bool> {
-        complete(self.advance_at_once(txn)).await
-    }
-}
-
-/// Returns the rest of an operation that has failed.
-#[cold]
-fn failed<'a, T: Send + 'a>(error: Error) -> OperationRest<'a, T> {
-    Box::pin(ready(Err(error)))
 }

@@ -74,7 +74,7 @@ impl From<LackingIntent> for Denied {
 
 impl Denied {
     /// Returns how an operation stops that was denied the table: see
-    /// [`begin_operation`](TransactionState::begin_operation).
+    /// [`try_operation`](TransactionState::try_operation).
     #[cold]
     fn stop(self) -> Option<Incomplete> {
         match *self.0 {
@@ -124,26 +124,34 @@ impl Drop for RunningOperation<'_> {
 }
 
 impl TransactionState {
-    /// Runs the first step of an operation. Returns the error `None` if the step did not take
-    /// place, because a lock on the table is lacking. The caller frees an overflow chain that is
-    /// left.
+    /// Calls `attempt`, which tries an operation without a wait. Returns the error `None` if it has
+    /// not done the operation, or was not called because a lock on the table is lacking.
     #[inline]
-    pub(crate) fn begin_operation<T>(
+    pub(crate) fn try_operation<T>(
         &mut self,
         table: &Table,
         mode: IntentMode,
-        operation: &mut impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<T>,
+        attempt: impl FnOnce(&mut TransactionState, &mut LeafHint) -> Step<Option<T>>,
     ) -> std::result::Result<T, Option<Incomplete>> {
         let at = match self.enter_at_once(table, mode) {
             Ok(at) => at,
             Err(denied) => return Err(denied.stop()),
         };
-        let mut running = RunningOperation::begin(self, at);
-        Ok(table.tree().step(operation, running.state, &mut running.hint)?)
+        let used = &self.tables[at];
+        self.cover = used.cover;
+        let (mut hint, held) = (used.hint, self.owner.held());
+        let inside = step::Inside::begin();
+        let done = attempt(self, &mut hint);
+        drop(inside);
+        self.tables[at].note(hint);
+        if self.core.options.escalate_after.is_some() {
+            self.count_locks(at, held);
+        }
+        done?.ok_or(None)
     }
 
-    /// As [`operate`](TransactionState::operate), for a task, from the `need` of the operation's
-    /// first step on. The caller frees an overflow chain that is left.
+    /// As [`operate`](TransactionState::operate), for a task. First meets `need`, which an attempt
+    /// has returned. The caller frees an overflow chain that is left.
     pub(crate) async fn operate_as_task<T>(
         &mut self,
         table: &Table,
@@ -166,7 +174,7 @@ impl TransactionState {
     }
 
     /// As [`enter`](TransactionState::enter), but returns the lock that was denied.
-    #[inline]
+    #[inline(always)]
     fn enter_at_once(
         &mut self,
         table: &Table,
