@@ -266,11 +266,9 @@ pub enum Error {
         /// The place in the engine's source where the invariant was checked.
         place: &'static Location<'static>,
     },
-    /// The log failed before everything that the call had to wait for was durable. If the call has
-    /// requested a commit, it is known only after the next opening of the database whether the
-    /// transaction took effect. (An operation of a transaction can also return this error, if it
-    /// waits for the log in order to make room in the cache. The transaction has not committed
-    /// then.)
+    /// The log failed before a commit was durable that the call has requested (or, for
+    /// `Database::sync`, that was requested earlier). It is known only after the next opening of
+    /// the database whether the transaction took effect.
     OutcomeUnknown {
         /// The failure.
         cause: Arc<Error>,

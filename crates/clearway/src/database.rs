@@ -520,7 +520,6 @@ impl Database {
     /// - [`Error::NotADatabase`] if `to` is a file;
     /// - [`Error::DiskFull`], [`Error::NoFileDescriptor`], [`Error::Io`], and
     ///   [`Error::CorruptPage`] or [`Error::Corrupt`] for a page that cannot be read whole;
-    /// - [`Error::OutcomeUnknown`] if the log fails meanwhile;
     /// - [`Error::Closed`], [`Error::Poisoned`].
     ///
     /// After an error, `to` may hold an incomplete copy. It is not accepted as a database: remove
@@ -601,9 +600,9 @@ impl Database {
     /// - [`Error::StillInUse`] if transactions, or some of these calls, have not ended after a
     ///   second. The database was closed cleanly; a new opening is refused until they have ended;
     /// - [`Error::ReadTimeout`] if the disk has not completed a read within 30 s;
-    /// - the error that prevented a clean close, [`Error::Poisoned`], [`Error::OutcomeUnknown`],
-    ///   [`Error::Io`], [`Error::DiskFull`], [`Error::NoFileDescriptor`] or [`Error::LogFull`]: the
-    ///   next opening recovers.
+    /// - the error that prevented a clean close, [`Error::Poisoned`], [`Error::Io`],
+    ///   [`Error::DiskFull`], [`Error::NoFileDescriptor`] or [`Error::LogFull`]: the next opening
+    ///   recovers.
     pub fn close(&self) -> Result<()> {
         self.inner.check_process()?;
         if let Some(pipeline) = self.default_pipeline.get() {

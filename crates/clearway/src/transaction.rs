@@ -108,8 +108,6 @@ impl Transaction {
     ///   page that cannot be read, or for which no room can be made in the cache;
     ///   [`Error::ReadTimeout`] for one that the disk does not deliver in time;
     ///   [`Error::BadOption`] if the cache is too small for the pages that are in use at once;
-    /// - [`Error::OutcomeUnknown`] if the log fails while the operation waits for it to make room
-    ///   in the cache;
     /// - [`Error::Closed`], [`Error::Poisoned`].
     pub fn get(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         self.inner.get(&table.inner, key.as_ref())

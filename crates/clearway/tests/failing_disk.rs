@@ -51,6 +51,25 @@ fn after_a_failed_sync_nothing_is_acknowledged_and_reopening_recovers() {
     db.verify().unwrap();
 }
 
+/// The cache is full of changes whose log records are not durable: an operation that needs room
+/// there waits for the log, which fails. It has requested no commit, so nothing is unknown.
+#[test]
+fn outcome_of_an_operation_that_commits_nothing_is_never_unknown() {
+    for _ in 0..10 {
+        let (disk, faults) = (MemoryDisk::new(), Faults::new());
+        let disk = Arc::new(FaultyDisk::new(disk, faults.clone()));
+        let db = Options::new().on_disk(disk).cache_size(512 << 10).open("full cache").unwrap();
+        let t = db.table("t").unwrap();
+        faults.fail(Operation::Sync, "log/", 1, ErrorKind::Other, Lasting::Forever);
+        let mut tx = db.begin();
+        let error = (0..4_000u32).find_map(|n| tx.put(&t, n.to_be_bytes(), [7; 1_000]).err());
+        assert!(matches!(error, Some(Error::Poisoned { .. })), "{error:?}");
+        let backup = tempfile::tempdir().unwrap();
+        let error = db.backup(backup.path()).unwrap_err();
+        assert!(matches!(error, Error::Poisoned { .. }), "{error:?}");
+    }
+}
+
 #[test]
 fn a_reader_of_undurable_work_is_not_acknowledged_when_the_log_fails() {
     let (db, faults, _) = faulty();

@@ -114,6 +114,9 @@ pub(crate) trait ParticipantTable: Send + Sync {
     /// Claims a record and returns its number, unless `most` are claimed (PARTICIPANT-1).
     fn claim(&self, most: u32) -> Option<u32>;
 
+    /// Returns true if more than `most` records are claimed.
+    fn exceeds(&self, most: u32) -> bool;
+
     /// Gives back the number of an owner that holds nothing and waits for nothing (PARTICIPANT-2).
     fn give_back(&self, number: u32);
 }
@@ -149,6 +152,14 @@ impl<T: Participant> ParticipantTable for Participants<T> {
         Some(count)
     }
 
+    fn exceeds(&self, most: u32) -> bool {
+        // Relaxed: the number of records never falls, and the rest is read under the mutex.
+        self.count.load(Ordering::Relaxed) > most && {
+            let free = self.free.lock();
+            self.count.load(Ordering::Relaxed) - free.len() as u32 > most
+        }
+    }
+
     fn give_back(&self, number: u32) {
         self.wait_record(number).check_idle();
         self.free.lock().push(number);
@@ -174,6 +185,7 @@ mod tests {
     fn no_more_are_claimed_than_allowed() {
         let participants = Participants::<()>::new();
         let claimed: Vec<u32> = std::iter::from_fn(|| participants.claim(3)).collect();
+        assert!(participants.exceeds(2) && !participants.exceeds(3));
         assert_eq!(claimed, [0, 1, 2]);
         assert_eq!(participants.claim(4), Some(3));
         assert_eq!(participants.claim(3), None);

@@ -57,6 +57,12 @@ impl LockTable {
         Some(LockOwner::new(self.clone(), number))
     }
 
+    /// Returns true if there are more than `most` owners.
+    #[inline]
+    pub fn has_more_owners_than(&self, most: u32) -> bool {
+        self.shared.participants.exceeds(most)
+    }
+
     #[inline]
     pub(crate) fn bucket(&self, id: LockId) -> &Bucket {
         let buckets = &self.shared.buckets;

@@ -474,7 +474,7 @@ impl Latch {
     }
 
     /// Passes on a wake-up that this thread does not need (PAGE-LATCH-6).
-    fn wake_next(&self) {
+    pub(crate) fn wake_next(&self) {
         if self.0.load(Ordering::Relaxed) & WAITS != 0 {
             self.wake();
         }

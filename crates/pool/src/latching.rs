@@ -105,7 +105,9 @@ impl Pool {
         while was_resident
             && frame.latch.exclusive(&self.counters.latch_waits) == LatchOutcome::Absent
         {
-            was_resident = !self.bring_in_empty(page, frame)?;
+            // This thread may have been the writer that was woken (PAGE-LATCH-6).
+            let brought = self.bring_in_empty(page, frame).inspect_err(|_| frame.latch.wake_next());
+            was_resident = !brought?;
         }
         frame.touch();
         Ok(ExclusivePage::new(self, page, frame, bytes).emptied(was_resident))

@@ -32,6 +32,7 @@ use clearway_sync::thread;
 use crate::{
     checkpoints::Cleaning,
     core::Core,
+    health,
     superblock::{self, DATA_FILE, FoundDatabase, Superblock},
 };
 
@@ -61,7 +62,7 @@ pub(crate) fn copy(core: &Core, to: &dyn Disk) -> Result<()> {
     let block = core.superblock.get();
     let data = begin(to, &block)?;
     copy_pages(core, &*data)?;
-    core.log.force(core.log.end())?;
+    health::make_durable(&core.log, core.log.end())?;
     copy_log(core, to, hold.from, core.log.durable())?;
     core.health.check_open()?; // BACKUP-5
     finish(to, &*data, block)

@@ -46,7 +46,7 @@ use clearway_sync::{
 };
 
 use crate::{
-    health::EngineHealth,
+    health::{self, EngineHealth},
     log_holds::Hold,
     log_space::LogSpace,
     record::{self, ACTIVE_ENTRIES_MAX, ActiveEntry},
@@ -158,7 +158,7 @@ impl Checkpoints {
         failpoint::pass(Failpoint::CheckpointListed);
         let body = record::encode_checkpoint_end(begin, redo, active.len());
         let end = paid.insert_last(record::CHECKPOINT_END, &body)?.end;
-        log.force(end)?;
+        health::make_durable(log, end)?;
         failpoint::pass(Failpoint::CheckpointEnded);
         // The redo start was read before. If the pool has failed since, that value may be wrong.
         pool.health()?;

@@ -18,7 +18,7 @@ use crate::{
     checkpoints::Checkpoints,
     contention::Contention,
     directory::{Directory, Visit},
-    health::EngineHealth,
+    health::{self, EngineHealth},
     kinds::Kinds,
     log_space::LogSpace,
     options::EngineOptions,
@@ -121,7 +121,7 @@ impl Wal for WalGate {
     }
 
     fn make_durable(&self, lsn: Lsn) -> Result<()> {
-        self.log.get().map_or(Ok(()), |log| log.force(lsn))
+        self.log.get().map_or(Ok(()), |log| health::make_durable(log, lsn))
     }
 
     fn end(&self) -> Lsn {

@@ -2,9 +2,21 @@
 
 use std::sync::Arc;
 
-use clearway_base::{Error, Result};
+use clearway_base::{Error, Lsn, Result};
 use clearway_log::Log;
 use clearway_sync::atomic::{AtomicBool, Ordering};
+
+/// Makes everything before `lsn` durable, for work that has requested no commit: if the log fails,
+/// no outcome is unknown, but the engine has stopped.
+///
+/// # Errors
+/// Those of [`Log::force`], with [`Error::Poisoned`] in place of [`Error::OutcomeUnknown`].
+pub(crate) fn make_durable(log: &Log, lsn: Lsn) -> Result<()> {
+    log.force(lsn).map_err(|error| match error {
+        Error::OutcomeUnknown { cause } => Error::Poisoned { cause },
+        error => error,
+    })
+}
 
 /// See the module.
 pub(crate) struct EngineHealth {

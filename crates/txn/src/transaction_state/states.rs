@@ -7,6 +7,9 @@
 //!   under that latch. `close` sets `closed` first, and then empties each list under its latch.
 //! - STATES-2. A closed engine keeps no state, since each holds a reference to the core: a state is
 //!   dropped when its transaction ends, and deallocations that failed are left to recovery.
+//! - STATES-3. Users' transactions do not take the participant records that are reserved for the
+//!   engine's own work. They make no state while [`TRANSACTIONS_MAX`] records are in use; and a
+//!   state is kept, for any transaction to use, only if no more are in use.
 //!
 //! Free lists are partitioned by thread; a list's latch is held for one push or pop. A thread that
 //! finds its list empty takes a state from another list before it makes a new one, so states do not
@@ -156,6 +159,9 @@ impl Transactions {
     /// Keeps a state for the next transaction, or returns it if the engine was closed.
     #[inline]
     pub(super) fn give_back(&self, state: Box<TransactionState>) -> Option<Box<TransactionState>> {
+        if self.core.locks.has_more_owners_than(TRANSACTIONS_MAX) {
+            return self.let_go(state);
+        }
         let mut list = self.free[partition()].lock();
         // Read under the latch: `close` sets the flag first and then empties every list under
         // its latch, so a state is either refused here or dropped there.
@@ -164,6 +170,16 @@ impl Transactions {
         }
         list.push(state);
         None
+    }
+
+    /// Drops a state (STATES-3), or returns it if the engine was closed.
+    #[cold]
+    fn let_go(&self, state: Box<TransactionState>) -> Option<Box<TransactionState>> {
+        let is_closed = {
+            let _latched = self.free[partition()].lock(); // As in `give_back`.
+            self.closed.load(Ordering::Acquire)
+        };
+        is_closed.then_some(state)
     }
 
     /// Drops the free states. From now on no state is kept, and no transaction starts (STATES-1).
