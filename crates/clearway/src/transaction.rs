@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clearway_base::{Error, Lsn, Result};
-use clearway_lock::AbsoluteMode;
+use clearway_lock::{AbsoluteMode, WaitLimit};
 use clearway_sync::step;
 use clearway_txn::{Committed, Kind, Savepoint};
 
@@ -53,6 +53,18 @@ struct ErrorOfScan {
     error: Error,
     /// The number of the newest savepoint at that time.
     savepoint: u64,
+}
+
+/// Restores a transaction's lock wait policy when it is dropped, also by a panic.
+struct RestoresWaitLimit<'t> {
+    tx: &'t mut Transaction,
+    before: WaitLimit,
+}
+
+impl Drop for RestoresWaitLimit<'_> {
+    fn drop(&mut self) {
+        self.tx.inner.set_wait_limit(self.before);
+    }
 }
 
 impl Transaction {
@@ -210,9 +222,8 @@ impl Transaction {
         body: impl FnOnce(&mut Transaction) -> Result<T>,
     ) -> Result<T> {
         let before = self.inner.set_wait_limit(wait.limit());
-        let result = body(self);
-        self.inner.set_wait_limit(before);
-        result
+        let restores = RestoresWaitLimit { tx: self, before };
+        body(restores.tx)
     }
 
     /// Inserts a key.

@@ -114,6 +114,9 @@ fn waits_end_with_the_grant_or_the_limit() {
         let mut hasty = db.begin_async("hasty");
         hasty.lock_wait(LockWait::Never);
         assert!(matches!(hasty.get(&table, "k").await, Err(Error::WouldBlock { .. })));
+        // As for a blocking operation: a limit of zero is a limit.
+        hasty.lock_wait(LockWait::For(Duration::ZERO));
+        assert!(matches!(hasty.get(&table, "k").await, Err(Error::LockTimeout { .. })));
         hasty.lock_wait(LockWait::For(Duration::from_millis(50)));
         let began = Instant::now();
         let late = hasty.get(&table, "k").await.unwrap_err();

@@ -2,6 +2,7 @@
 
 use std::{
     future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     sync::{Arc, Barrier},
     task::{Context, Poll, Wake, Waker},
@@ -407,6 +408,20 @@ fn a_lock_wait_that_is_too_long_is_reported_at_once() {
     let wait = type_stats(&db, "wait");
     assert_eq!((wait.retries, wait.rollbacks, wait.commits), (0, 1, 0));
     holder.rollback().unwrap();
+}
+
+#[test]
+fn a_panic_restores_the_lock_wait_policy() {
+    let (db, t) = with_table();
+    let mut holder = db.begin();
+    holder.put(&t, b"k", b"v").unwrap();
+    let mut tx = db.begin();
+    tx.lock_wait(LockWait::Never);
+    let panic = catch_unwind(AssertUnwindSafe(|| {
+        tx.waiting(LockWait::Forever, |_| -> clearway::Result<()> { panic!("of the program") })
+    }));
+    assert!(panic.is_err());
+    assert!(matches!(tx.get(&t, b"k"), Err(Error::WouldBlock { .. })));
 }
 
 #[test]

@@ -24,8 +24,9 @@ pub(crate) fn run(args: &InspectArgs) -> Outcome {
     if args.json {
         print(format_args!("{}\n", to_json(&report)))
     } else {
-        let pages = grouped(u64::from(report.pages));
-        print(format_args!("{}{pages} pages checked: no damage\n", tables(&report)))
+        let (pages, lost) = (grouped(u64::from(report.pages)), grouped(report.unreachable_pages));
+        let pages = format!("data file of {pages} pages, {lost} unreachable");
+        print(format_args!("{}no damage; {pages}\n", tables(&report)))
     }
 }
 
@@ -104,6 +105,7 @@ pub(crate) fn to_json(report: &VerifyReport) -> serde_json::Value {
     json!({
         "damaged": false,
         "pages": report.pages,
+        "unreachable_pages": report.unreachable_pages,
         "tables": report.tables.iter().map(table).collect::<Vec<_>>(),
     })
 }

@@ -43,6 +43,8 @@ pub struct Transaction {
 /// The parts of a transaction that few transactions have.
 #[derive(Default)]
 pub(crate) struct Aside {
+    /// The error with which the transaction could not begin, if its id does not say it.
+    refused: Option<Error>,
     /// The retry context of a deadlock's victim.
     pub(crate) retry: Option<RetryContext>,
     /// The place that the state comes back from, if a thread of the engine works on it (TASK-4).
@@ -109,7 +111,12 @@ impl Transaction {
         match state {
             Ok(state) => with(state.id, state.opening, Some(state)),
             Err(Error::TooManyTransactions { .. }) => refused(REFUSED_FULL),
-            Err(_) => refused(REFUSED_CLOSED),
+            Err(Error::Closed) => refused(REFUSED_CLOSED),
+            Err(error) => {
+                let mut transaction = refused(REFUSED_CLOSED);
+                transaction.aside().refused = Some(error);
+                transaction
+            }
         }
     }
 
@@ -122,6 +129,9 @@ impl Transaction {
     /// Returns the error that says why the transaction has no state.
     #[cold]
     pub(crate) fn ended(&self) -> Error {
+        if let Some(error) = self.aside.as_ref().and_then(|aside| aside.refused.as_ref()) {
+            return error.clone();
+        }
         match self.id {
             REFUSED_CLOSED => Error::Closed,
             REFUSED_FULL => Error::TooManyTransactions { max: TRANSACTIONS_MAX },
@@ -607,6 +617,19 @@ mod tests {
 
     use super::*;
     use crate::{Engine, EngineOptions};
+
+    #[test]
+    fn transaction_that_could_not_begin_reports_why() {
+        let options = EngineOptions { background: false, ..EngineOptions::default() };
+        let engine = Engine::open(Arc::new(MemoryDisk::new()), options).unwrap();
+        let table = engine.create_table("t").unwrap();
+        let no_thread =
+            Error::io("start a thread", "clearway-timer", std::io::Error::other("full"));
+        let mut refused = Transaction::new(engine.core.process, Err(no_thread));
+        assert!(matches!(refused.get(&table, b"k"), Err(Error::Io { .. })));
+        assert!(matches!(refused.commit(), Err(Error::Io { .. })));
+        engine.close().unwrap();
+    }
 
     #[test]
     fn deferred_frees_are_paid_for_exactly() {

@@ -329,6 +329,8 @@ struct PolledLockWait<'s> {
     /// The limit of the wait, and the time at which it ends; `None` if there is no limit.
     limit: Option<Duration>,
     until: Option<Instant>,
+    /// True if the program asked not to wait, which is not the same as a limit of zero.
+    is_no_wait: bool,
     alarm: Alarm,
     is_over: bool,
 }
@@ -340,10 +342,11 @@ impl<'s> PolledLockWait<'s> {
         limit: WaitLimit,
         wanted: Wanted,
     ) -> PolledLockWait<'s> {
+        let is_no_wait = matches!(limit, WaitLimit::NoWait);
         let limit = state.core.locks.time_limit(limit);
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         let alarm = Alarm::new(&state.core.task_work.timer);
-        PolledLockWait { state, request, wanted, limit, until, alarm, is_over: false }
+        PolledLockWait { state, request, wanted, limit, until, is_no_wait, alarm, is_over: false }
     }
 
     fn poll_lock(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
@@ -351,9 +354,15 @@ impl<'s> PolledLockWait<'s> {
         let locks = &core.locks;
         if self.limit == Some(Duration::ZERO) {
             let limit = WaitLimit::NoWait;
-            return Poll::Ready(match self.request {
+            let acquired = match self.request {
                 LockRequest::Key(id, mode) => locks.acquire(owner, id, mode, limit),
                 LockRequest::Whole(id, mode) => locks.acquire_intent(owner, id, mode, limit),
+            };
+            return Poll::Ready(match acquired {
+                Err(Error::WouldBlock { conflict }) if !self.is_no_wait => {
+                    Err(Error::LockTimeout { waited_us: 0, conflict })
+                }
+                acquired => acquired,
             });
         }
         let polled = match self.request {
