@@ -1,7 +1,7 @@
 //! The transaction of an asynchronous closure: it is lent to the closure, which returns it.
 //!
 //! ```text
-//!   runner ── lend ──▶ LentTransaction (the closure's) ── drop ──▶ Returned ── take_back ──▶ runner
+//!   runner ── lend ──▶ LentTransaction ── drop ──▶ Returned ── take_back ──▶ runner
 //! ```
 //!
 //! Invariants:

@@ -89,7 +89,8 @@ impl Transaction {
     pub(crate) fn note_of_scan(&mut self, error: &Error) {
         let savepoint = self.inner.last_savepoint();
         let of_scan = || Box::new(ErrorOfScan { error: error.clone(), savepoint });
-        // Keep the first error: a savepoint that was set before it was also set before all later ones.
+        // Keep the first error: a savepoint that was set before it was also set before all later
+        // ones.
         self.error_of_scan.get_or_insert_with(of_scan);
     }
 

@@ -13,8 +13,8 @@
 //!   the agent clears before it polls.
 //! - AGENT-4. A slot and its waker are used again after their task has ended. A late wake-up of the
 //!   old task then causes one poll of the new one, which is harmless.
-//! - AGENT-5. What a task leaves (the memory of its future) is used for the next task, and is polled
-//!   only while there is one. At most [`KEPT`] are kept.
+//! - AGENT-5. What a task leaves (the memory of its future) is used for the next task, and is
+//!   polled only while there is one. At most [`KEPT`] are kept.
 
 use std::{
     collections::VecDeque,
