@@ -11,6 +11,7 @@ use std::{
 use clearway::{
     Creation, Database, Direction, Error, KEY_LEN_MAX, Options, TABLE_NAME_LEN_MAX, VALUE_LEN_MAX,
 };
+use clearway_disk::{Disk, OsDisk};
 
 const PAGE: usize = 8192;
 
@@ -282,6 +283,10 @@ fn an_interrupted_backup_is_refused_and_says_so() {
         fs::rename(entry.path(), elsewhere.join(entry.file_name())).unwrap();
     }
     assert!(db.backup(&copy).is_err());
+    // While the backup is written, its directory is locked.
+    let locked = OsDisk::open_dir(&copy, false).unwrap().lock().unwrap();
+    assert!(matches!(small().open(&copy), Err(Error::AlreadyOpen { .. })));
+    drop(locked);
     for options in [small(), small().create(Creation::Never)] {
         match options.open(&copy) {
             Err(Error::NotADatabase { detail, .. }) => assert!(detail.contains("backup")),

@@ -58,7 +58,12 @@ impl Engine {
         // Once without the lock: a directory of other things is refused without a trace, and so is
         // an empty one in which nothing may be created. (If the lock's file exists, another process
         // may be creating a database there just now.)
-        let is_empty = matches!(superblock::find(&*disk)?, FoundDatabase::Nothing);
+        let found = match superblock::find(&*disk) {
+            // It may be in use: another process writes a backup to it, for example.
+            Err(error) if disk.exists(LOCK_FILE)? => disk.lock().and(Err(error)),
+            found => found,
+        };
+        let is_empty = matches!(found?, FoundDatabase::Nothing);
         if is_empty && options.create == Creation::Never && !disk.exists(LOCK_FILE)? {
             return Err(empty(&*disk));
         }
