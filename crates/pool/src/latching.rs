@@ -135,6 +135,25 @@ impl Pool {
         Ok(self.shared(page)?.pin())
     }
 
+    /// Like [`Pool::pin`], but returns `None` instead of waiting while another thread, or the read
+    /// queue, reads the page in.
+    ///
+    /// # Errors
+    /// As for [`Pool::optimistic`].
+    #[cold]
+    pub(crate) fn pin_unless_loading(&self, page: PageId) -> Result<Option<Pin<'_>>> {
+        if let Ok(pin) = self.pin_if_resident(page) {
+            return Ok(Some(pin));
+        }
+        let (frame, bytes) = self.space.page(page)?;
+        if !self.bring_in(page, frame)? {
+            return Ok(None);
+        }
+        frame.latch.downgrade();
+        frame.touch();
+        Ok(Some(SharedPage::new(page, frame, bytes).pin()))
+    }
+
     /// Checks that no resident page has a page LSN beyond `end`, the end of the log that redo has
     /// found. Pages that are read in once the log runs are checked then.
     ///

@@ -91,19 +91,24 @@ impl OperationPins {
     #[cold]
     pub fn take(&mut self, page: PageId, limit: Duration) -> Result<()> {
         self.admit();
-        if self.pool.is_loading(page) {
-            let taken = self.take_loading(page, limit);
-            if matches!(taken, Ok(()) | Err(Error::ReadTimeout { .. } | Error::Closed)) {
-                return taken;
+        let pool = self.pool.clone();
+        loop {
+            if pool.is_loading(page) {
+                let taken = self.take_loading(page, limit);
+                if matches!(taken, Ok(()) | Err(Error::ReadTimeout { .. } | Error::Closed)) {
+                    return taken;
+                }
+                // The read was begun ahead of any operation, or for another one: it may have failed
+                // for reasons of its own.
             }
-            // The read was begun ahead of any operation, or for another one: it may have failed for
-            // reasons of its own.
+            self.cancel_wait();
+            if let Some(pin) = pool.pin_unless_loading(page)? {
+                self.begin_take(page)?;
+                pin.leave();
+                self.pins.push(page);
+                return Ok(());
+            }
         }
-        self.cancel_wait();
-        self.begin_take(page)?;
-        self.pool.pin(page)?.leave();
-        self.pins.push(page);
-        Ok(())
     }
 
     /// Takes a page that another thread, or the read queue, is reading. Not by its latch: the wait

@@ -445,6 +445,9 @@ fn read_that_never_ends_is_waited_for_no_longer_than_the_limit() {
         late.to_string(),
         Error::ReadTimeout { page: PageId(3), waited_us: 50_000 }.to_string()
     );
+    // As for a thread that found the page absent, just before its read began.
+    assert!(scene.pool.pin_unless_loading(PageId(3)).unwrap().is_none());
+    assert!(scene.pool.pin_unless_loading(PageId(5)).unwrap().is_some());
     thread.take(PageId(4), limit).unwrap();
     let began = std::time::Instant::now();
     scene.pool.load(&[PageId(3), PageId(9)], ReadPriority::Foreground, limit);
