@@ -266,8 +266,8 @@ pub enum Error {
         /// The place in the engine's source where the invariant was checked.
         place: &'static Location<'static>,
     },
-    /// The log failed before a commit was durable that the call has requested (or, for
-    /// `Database::sync`, that was requested earlier). It is known only after the next opening of
+    /// The log failed before the commit that the call has requested was durable (for
+    /// `Database::sync`: before an earlier commit was). It is known only after the next opening of
     /// the database whether the transaction took effect.
     OutcomeUnknown {
         /// The failure.

@@ -182,7 +182,7 @@ impl Database {
     /// may reveal what `body` has read ("the key is there"), and that may come from a commit that
     /// is not durable yet. Therefore, in the default commit mode, an error of `body` is returned
     /// only when everything that any attempt has read is durable. If the database is closed or has
-    /// stopped, that is returned at once instead.
+    /// stopped, [`Error::Closed`] or [`Error::Poisoned`] is returned at once instead.
     ///
     /// `body` should use the transaction that it is given. A second transaction that it begins, or
     /// runs with another call of this method, is independent of the first. If the second needs a

@@ -246,7 +246,7 @@ impl Options {
     /// [`log_capacity`](Options::log_capacity) if that is less. Default 256 MiB; 0 is refused.
     /// Recovery after a crash reads up to about twice this much log, because a checkpoint of this
     /// kind writes only pages that had changed before the previous checkpoint. Redo may therefore
-    /// have to begin there.
+    /// have to begin at the previous checkpoint.
     pub fn checkpoint_every(mut self, log_bytes: u64) -> Options {
         self.engine.checkpoint_log_bytes = log_bytes;
         self

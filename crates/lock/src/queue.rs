@@ -259,8 +259,8 @@ impl Entries {
     }
 
     /// Passes to `see` each entry that a waiting owner waits for directly, the holders first, with
-    /// true if its granted mode is in the way, and false if only what it waits for is. Stops when
-    /// `see` returns false. Does nothing if the owner does not wait here.
+    /// true if the entry's granted mode conflicts, and false if only its wanted mode does. Stops
+    /// when `see` returns false. Does nothing if the owner does not wait here.
     pub(crate) fn in_the_way(
         &self,
         id: LockId,
@@ -291,9 +291,8 @@ impl Entries {
         }
     }
 
-    /// Returns true if a waiting owner cannot be granted its request before one of the owners that
-    /// `is_one` selects has released a lock here, or was granted one: a holder, or a newcomer
-    /// ahead, for which it waits directly or through other newcomers.
+    /// Returns true if a waiting owner waits, directly or through newcomers ahead of it, for one of
+    /// the owners that `is_one` selects, be that a holder or a newcomer.
     pub(crate) fn is_behind(&self, id: LockId, owner: u32, is_one: impl Fn(u32) -> bool) -> bool {
         let Some(at) = self.position_from_back(id, owner) else { return false };
         let waiter = *self.get(at);

@@ -252,8 +252,9 @@ impl LockTable {
         bucket.tag()
     }
 
-    /// Raises the tag of `to` to that of `from`: before a ghost is removed, owners that will lock
-    /// the gap of its predecessor instead must read its tag there. `durable` is the durable LSN.
+    /// Raises the tag of `to` to that of `from`, a ghost that is about to be removed: owners that
+    /// later lock the gap of its predecessor (`to`) instead must read the ghost's tag there.
+    /// `durable` is the durable LSN.
     ///
     /// Returns `false` and changes nothing if the tag of `from` is not durable and an owner other
     /// than `owner` holds or awaits `to`. Such a holder need not read the tag of its lock again

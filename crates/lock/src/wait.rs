@@ -35,12 +35,11 @@
 //! A polled request takes the same path without the spin, and sleeps by returning `Pending`.
 //!
 //! Algorithm: "Efficient Locking Techniques for Databases on Modern Hardware", section 4.2, figure
-//! 5: a hybrid of spinning and sleeping. A waiter spins only while no more transactions run than
-//! there are processors, and fewer other waiters spin than there are processors other than its own;
-//! the duration, and the definition of running transactions, are in `spin`. A waiter that may not
-//! spin, or has spun without a grant, sleeps.
-//! [`LockOptions::spin_rounds`](crate::LockOptions::spin_rounds) has the paper's two other policies
-//! as its extremes.
+//! 5: a hybrid of spinning and sleeping. With P processors, a waiter spins only while at most P
+//! transactions run and fewer than P − 1 other waiters spin; the duration, and the definition of
+//! running transactions, are in `spin`. A waiter that may not spin, or has spun without a grant,
+//! sleeps. [`LockOptions::spin_rounds`](crate::LockOptions::spin_rounds) has the paper's two other
+//! policies as its extremes.
 //!
 //! Differences: the paper's sleepers wake up every 10 ms to check again. Here a grant is handed
 //! over, so a waiter sleeps until it has the lock, reaches its time limit, or is a deadlock's
@@ -271,7 +270,8 @@ impl LockTable {
 
     /// Sleeps until granted (LOCK-WAIT-2) or, at the limit, withdraws. If `checked`, the waiter has
     /// made its first deadlock check while it spun. Later checks search only if another owner has
-    /// marked it as a victim; a detector of the table's parts decides that itself.
+    /// marked it as a victim; under another deadlock method (`parts::Detector`), that method
+    /// decides.
     fn sleep(&self, owner: &mut LockOwner, deadline: Deadline, checked: bool) -> Result<()> {
         let waker: Waker = ThreadWaker::current();
         let mut first = !checked;

@@ -28,8 +28,8 @@
 //!   - if the delay must not apply to it: only if the highest requested LSN is at or above the
 //!     threshold of requests with a waiter;
 //!   - if the delay may apply to it, and it raised `requested`: only if its LSN is at or above the
-//!     threshold of requests without a waiter, or, while `awaited` is above the end of the last
-//!     group, at or above the threshold of requests with a waiter;
+//!     threshold of requests without a waiter; or if `awaited` is above the end of the last group,
+//!     and its LSN is at or above the threshold of requests with a waiter;
 //!   - if the delay may apply to it, and its LSN or a higher one was requested before: never.
 //!
 //!   A flusher writes both thresholds, then reads both requests (in `decide`). All accesses are
@@ -55,8 +55,8 @@
 //! No I/O under `schedule`.
 //!
 //! The group commit is that of "Aether", section 4 (flush pipelining), with three differences:
-//! flushes may overlap; a lone committing thread flushes itself; and requests are signalled under
-//! the mutex, so that requests with a waiter make progress without a time-out.
+//! flushes may overlap; a committing thread writes the group itself if one may start; and requests
+//! are signalled under the mutex, so that requests with a waiter make progress without a time-out.
 
 mod daemon;
 mod policy;

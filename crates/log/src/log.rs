@@ -113,8 +113,9 @@ impl Log {
     /// Starts a log.
     ///
     /// It continues at the next sector boundary after the tail: sectors that contain records are
-    /// never rewritten. Bytes from there on belong to a lower epoch and are never read again. The
-    /// record that begins the epoch is durable when this returns.
+    /// never rewritten. The bytes that the files hold from there on are of a lower epoch: they are
+    /// overwritten, and never read again as log. The record that begins the epoch is durable when
+    /// this returns.
     ///
     /// # Errors
     ///
@@ -269,8 +270,8 @@ impl Log {
     #[cold]
     fn insert_when_there_is_room(&self, draft: &Draft<'_>) -> Result<LsnSpan> {
         loop {
-            // This also reports a refusal by a closed insertion: `close` closes the health before
-            // it closes the insertion (LOG-1).
+            // This also reports a refusal by a closed insertion: `close` sets the log's state to
+            // closed before it closes the insertion (LOG-1).
             self.health.check()?;
             self.ring_waits.add(1);
             // This is the only wait in a step of a tree operation that is not for a latch or a
@@ -594,9 +595,9 @@ impl Log {
     /// The failure that prevented the log from becoming durable.
     pub fn close(&self) -> Result<()> {
         if !self.is_closing.swap(true, Ordering::SeqCst) {
-            // Close the health first: a thread that the insertion then refuses finds the log closed
-            // and returns that error. If it does not see that at once, since the insertion's word
-            // is read Relaxed, it repeats its attempt until it does (LOG-1).
+            // First set the log's state to closed: a thread that the insertion then refuses finds
+            // the log closed and returns that error. If it does not see that at once, since the
+            // insertion's word is read Relaxed, it repeats its attempt until it does (LOG-1).
             self.health.close();
             self.insertion.close();
             let end = self.end();

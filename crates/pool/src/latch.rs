@@ -95,11 +95,11 @@ pub(crate) enum LatchOutcome {
 /// The state of a page's residency at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Residency {
-    /// It is, and may be latched.
+    /// The page is in memory; a thread may hold its latch.
     Resident,
-    /// It is being read in.
+    /// The page is being read in.
     Loading,
-    /// It is not.
+    /// The page is not in memory.
     Absent,
 }
 

@@ -5,8 +5,8 @@
 //! `try_exclusive_if_resident`), `format` and `OptimisticPage::latch_exclusive`, on behalf of the
 //! caller; the caller defines the order among pages. Cleaners and the clock never wait for a page's
 //! latch; they skip latched pages. A thread may therefore miss while it holds latches of other
-//! pages: what it waits for in that case (a batch area, the log, the disk) never waits for a page's
-//! latch.
+//! pages: what it waits for in that case (a part of the double-write area, the log, the disk) never
+//! waits for a page's latch.
 
 use clearway_base::{Lsn, PageId, Result};
 

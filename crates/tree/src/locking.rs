@@ -1,18 +1,19 @@
 //! The locking protocol's reaction to a denied request: the step ends with a need; once the lock is
-//! granted, it is kept, and the next step descends and requests it again.
+//! granted, it is kept, and the next step finds the leaf again, by the hint or by a descent, and
+//! repeats the request.
 //!
 //! Invariants
 //! 1. *No wait under a latch.* [`LockWaitState::lacks`] makes the need that ends the step; its
 //!    guards are dropped before the driver waits.
-//! 2. *Keep.* A lock obtained by waiting is kept over the new descent, so that on a hot page the
-//!    operation makes progress however often the page changes.
-//! 3. *No more than requested.* After a wait and a new descent, the protocol may request another
-//!    lock, or may have needed the lock only for a check. Then the lock obtained by waiting is
-//!    released, unless the transaction held part of it before it waited: then all of it is kept,
-//!    since [`Locks::release`] may be called only for locks of which the transaction held nothing
-//!    before. An insertion that waited for the gap and has to wait for the key, or the other way
-//!    round, keeps both ([`LockWaitState::keep_both`]): two insertions that released one for the
-//!    other could repeat that for ever.
+//! 2. *Keep.* A lock obtained by waiting is kept until the request is repeated, so that on a hot
+//!    page the operation makes progress however often the page changes.
+//! 3. *No more than requested.* After a wait, the protocol may request another lock, or may have
+//!    needed the lock only for a check. Then the lock obtained by waiting is released, unless the
+//!    transaction held part of it before it waited: then all of it is kept, since
+//!    [`Locks::release`] may be called only for locks of which the transaction held nothing before.
+//!    An insertion that waited for the gap and has to wait for the key, or the other way round,
+//!    keeps both ([`LockWaitState::keep_both`]): two insertions that released one for the other
+//!    could repeat that for ever.
 //! 4. *Named where it is known.* An operation that is denied a lock names the lock's key, in the
 //!    same latch hold ([`Tree::name_of`], [`Tree::name_before`]), so that the wait can be
 //!    published with the key's name.

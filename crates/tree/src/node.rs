@@ -24,7 +24,7 @@
 //!    searched slot is what follows them in its key.
 //! 8. *Function of the operations.* A node's bytes after the pool's header depend on nothing but
 //!    the operations applied to it, in order: compaction happens only inside an operation. So
-//!    redo produces the same bytes as forward work did.
+//!    redo produces the same bytes as forward processing did.
 //! 9. *Total.* Reading ([`Node`]) never panics, loops without bound or leaves the page, whatever
 //!    the bytes are; changing ([`NodeMut`]) a damaged node may give nonsense but stays in the page.
 //!

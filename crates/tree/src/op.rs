@@ -1,4 +1,4 @@
-//! The tree's log records: one type for each change, shared by forward work and redo.
+//! The tree's log records: one type for each change, shared by forward processing and redo.
 //!
 //! What it is
 //! : A *user* operation changes content and can be undone logically; a *compensation* is the redo
@@ -7,11 +7,11 @@
 //!   and a slot, and change that page by what is in the body and in the page alone.
 //!
 //! Invariants
-//! 1. *One apply.* Forward work builds an operation, encodes it and logs the encoding. Then it
-//!    applies what it decodes from the encoding ([`perform`]), or an operation that changes the
+//! 1. *One apply.* Forward processing builds an operation, encodes it and logs the encoding. Then
+//!    it applies what it decodes from the encoding ([`perform`]), or an operation that changes the
 //!    pages in the same way ([`perform_decoded`]). Redo applies what it decodes from the same
-//!    bytes, through the same `apply_to`. So redo cannot differ from forward work, unless a caller
-//!    of `perform_decoded` passes an operation that changes the pages in another way.
+//!    bytes, through the same `apply_to`. So redo cannot differ from forward processing, unless a
+//!    caller of `perform_decoded` passes an operation that changes the pages in another way.
 //! 2. *Page by page.* Applying an operation to one page reads no other page. What moves from one
 //!    page to another is carried in the body.
 //! 3. *Exactly once.* A page whose LSN is at or past the record's end has the change already.

@@ -11,7 +11,8 @@
 //! Invariants:
 //! - FINISH-1. Locks are released after the commit record stands in the log buffer, so commit
 //!   records are in the order in which their effects become visible; and nothing that could still
-//!   fail comes between the record and the release.
+//!   fail comes between the record and the release (but the wait of a plugged-in `CommitRelease`,
+//!   after which the locks are released all the same).
 //! - FINISH-2. The result may be delivered when the log is durable up to `ack` = max(end of the
 //!   commit record, every tag met). A reader logs nothing; its `ack` is the highest tag it met.
 //! - FINISH-3. A rollback raises no tag: after the undo the visible value is again that of the last

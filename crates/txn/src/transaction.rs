@@ -32,8 +32,8 @@ pub struct Transaction {
     /// The process that opened the database.
     process: Process,
     id: TxnId,
-    /// The number of its engine's opening. Compared together with the id, since transactions of
-    /// different databases may have the same id.
+    /// The number of its engine's opening among those of this process (not the epoch). Compared
+    /// together with the id, since transactions of different databases may have the same id.
     opening: u64,
     /// The parts that few transactions have, in one box, so that each transaction initializes one
     /// word for all of them.
@@ -161,13 +161,14 @@ impl Transaction {
         self.aside().deadlock = Some(deadlock.clone());
     }
 
-    /// Refuses a fork of the process that opened the database.
+    /// Fails in a fork of the process that opened the database.
     #[inline]
     pub(crate) fn check_process(&self) -> Result<()> {
         if self.process.is_current() { Ok(()) } else { Err(Error::Forked) }
     }
 
-    /// Identifies the transaction for the time that its closure runs.
+    /// Returns the transaction's identity, with which its runner lists it while its closure runs,
+    /// so that a self-wait is recognized (SUSPENDED-1).
     #[inline]
     pub fn closure(&self) -> Closure {
         Closure::new(self.opening, self.id)
@@ -358,8 +359,9 @@ impl Transaction {
         self.run(table, IntentMode::IX, |state, hint| table.tree().delete(state, hint, key))
     }
 
-    /// Locks a whole table: a reader under it, or a writer if the lock is exclusive, takes no locks
-    /// on keys. Waits for the transactions that hold a conflicting lock on the table.
+    /// Locks a whole table. From then on this transaction takes no locks on keys for its reads and,
+    /// if the lock is exclusive, none for its writes. Waits for the transactions that hold a
+    /// conflicting lock on the table.
     pub fn lock_table(&mut self, table: &Table, mode: AbsoluteMode) -> Result<()> {
         self.run(table, mode.into(), |_, _| Ok(()))
     }
@@ -499,7 +501,8 @@ impl Drop for Transaction {
 }
 
 impl Transaction {
-    /// Rolls back what the program has dropped while a job had its state.
+    /// Rolls back a transaction that the program has dropped while a thread of the engine had its
+    /// state (TASK-4).
     #[cold]
     fn abandon_aside(&self, mut aside: Box<Aside>) {
         if !self.process.is_current() {

@@ -278,8 +278,8 @@ impl TransactionState {
         }
     }
 
-    /// Takes the intent lock `mode` on a table on which the transaction does not hold it yet. `at`
-    /// is the index of the table in `tables`, or `None` if it is not there.
+    /// Takes `mode`, an intent or absolute lock, on a table on which the transaction does not hold
+    /// it yet. `at` is the index of the table in `tables`, or `None` if it is not there.
     fn enter_first(&mut self, table: &Table, mode: IntentMode, at: Option<usize>) -> Result<usize> {
         self.enter_with(table, mode, at, TransactionState::wait_for_whole)
     }

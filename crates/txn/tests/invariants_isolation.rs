@@ -483,7 +483,7 @@ fn storms(background: bool) {
     }
     engine.log().wait_durable(engine.log().end()).unwrap();
     check(&engine);
-    // Redo does the same as forward work did.
+    // Redo does the same as forward processing did.
     let fork = open(&disk.fork_durable());
     assert_eq!(contents(&fork, &fork.open_table("t").unwrap()), model, "after recovery");
     check(&fork);

@@ -22,10 +22,10 @@ impl Options {
         self
     }
 
-    /// Sets whether a transaction that was a deadlock's victim begins its next attempt by taking
-    /// the locks it needed before, if these are fewer than 64, in an order that is the same for all
-    /// transactions. Default: true. The benefit where deadlocks are frequent is measured by
-    /// `clearway-lab deadlock_retries`.
+    /// Sets whether a transaction that was a deadlock's victim begins its next attempt by trying to
+    /// take the locks that the lost attempt held or was denied, if it held fewer than 64, in an
+    /// order that is the same for all transactions. Default: true. The benefit where deadlocks are
+    /// frequent is measured by `clearway-lab deadlock_retries`.
     pub fn retries_lock_first(mut self, lock_first: bool) -> Options {
         self.engine.retries_lock_first = lock_first;
         self

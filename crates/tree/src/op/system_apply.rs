@@ -9,8 +9,8 @@
 //! of a tree long gone to zeros.
 //!
 //! Why the questions are there although pages and records have checksums: they turn a mistake in
-//! forward work, or a record that is redone on a page of another history, into an error at the
-//! first page it meets, instead of a tree that is quietly wrong.
+//! forward processing, or a record that is redone on a page of another history, into an error at
+//! the first page it meets, instead of a tree that is quietly wrong.
 
 use clearway_base::{PageId, Result};
 

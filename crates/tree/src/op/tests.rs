@@ -1,4 +1,4 @@
-//! Encodings, and redo against forward work.
+//! Encodings, and redo against forward processing.
 
 mod codec;
 pub(crate) mod memory;

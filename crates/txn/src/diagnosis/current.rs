@@ -78,7 +78,7 @@ pub struct BlockingTransaction {
 impl fmt::Display for CurrentWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let waited = self.waited.as_secs_f64();
-        write!(f, "{} waits for {} on {} since {waited:.3} s", self.txn, self.wanted, self.lock)?;
+        write!(f, "{} waits for {} on {} for {waited:.3} s", self.txn, self.wanted, self.lock)?;
         for other in &self.blockers {
             let verb = if other.holds { "held by" } else { "behind" };
             write!(f, ", {verb} {} in {}", other.txn, other.mode)?;

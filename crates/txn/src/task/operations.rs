@@ -1,8 +1,8 @@
 //! The operations of tasks on tables.
 //!
-//! Most operations need nothing. They are tried by a plain call, which costs about as much as that
-//! of the blocking method. An operation that could not be done so is run from its beginning by a
-//! boxed future: only operations that wait, split a leaf, write overflow pages or fail take memory.
+//! Each operation is first tried by a plain call, which costs about as much as the blocking method.
+//! Most complete in it, without a need. Otherwise a boxed future runs the operation from its
+//! beginning: only operations that wait, split a leaf, write overflow pages or fail take memory.
 
 use std::future::Future;
 
@@ -234,8 +234,8 @@ impl Transaction {
         }
     }
 
-    /// Tries an operation without a wait. Returns the error `None` if it is to be run from its
-    /// beginning.
+    /// Tries an operation without a wait. Returns the error `None` if it was not completed for
+    /// another reason than a need or an error.
     #[inline]
     fn attempt<O: TaskOperation>(
         &mut self,
@@ -256,7 +256,8 @@ impl Transaction {
         }
     }
 
-    /// Runs an operation, after an attempt that has stopped with an error or a need (`stop`).
+    /// Runs an operation after an attempt that has not completed it; `stop` is the attempt's error
+    /// or need, if it had one.
     #[cold]
     async fn operate_as_task<O: TaskOperation>(
         &mut self,

@@ -165,8 +165,8 @@ impl Wait for TransactionState {
             return self.reservation.reserve(&self.core.log_space, self.owner.number(), bytes);
         }
         // The reservation of a loser was lost when its process ended, so try to reserve the space
-        // as for forward work. If that fails, the missing bytes come from the engine's own reserve
-        // and, when that is used up, from beyond the log's capacity (TXN-SPACE-3).
+        // as for forward processing. If that fails, the missing bytes come from the engine's own
+        // reserve and, when that is used up, from beyond the log's capacity (TXN-SPACE-3).
         if self.recovering
             && self.reservation.reserve(&self.core.log_space, self.owner.number(), bytes).is_ok()
         {

@@ -1,4 +1,4 @@
-//! Redo from any mix of page versions gives the bytes that forward work left.
+//! Redo from any mix of page versions gives the bytes that forward processing left.
 //!
 //! A miniature tree of two levels is driven at random through every kind of operation, over pages
 //! in plain memory. Each page version is kept. Then a crash is simulated: every page falls back to
