@@ -16,7 +16,7 @@ use std::{
     sync::Arc,
 };
 
-use clearway_sync::AtomicCell;
+use clearway_sync::Exchange;
 
 use crate::AsyncTransaction;
 
@@ -35,10 +35,7 @@ pub struct LentTransaction {
 }
 
 /// The place in which a closure leaves its transaction.
-type Returned = AtomicCell<Option<Box<AsyncTransaction>>>;
-
-// It is exchanged in one atomic step.
-const _: () = assert!(Returned::is_lock_free());
+type Returned = Exchange<AsyncTransaction>;
 
 /// Lends transactions to closures, one after the other.
 #[derive(Default)]
@@ -101,7 +98,7 @@ impl DerefMut for LentTransaction {
 impl Drop for LentTransaction {
     #[inline]
     fn drop(&mut self) {
-        self.returned.store(self.transaction.take());
+        self.transaction.take().into_iter().for_each(|transaction| self.returned.put(transaction));
     }
 }
 

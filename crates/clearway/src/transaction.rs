@@ -471,7 +471,10 @@ impl Transaction {
             Some(Ok(committed)) => {
                 Ok(Ok(committed_as(value, committed, self.uncounted.take(), self.began)))
             }
-            Some(Err(error)) => Ok(Err(error)),
+            Some(Err(error)) => {
+                drop(self.uncounted.take()); // Counts a rollback.
+                Ok(Err(error))
+            }
             None => Err(value),
         }
     }

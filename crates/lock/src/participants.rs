@@ -64,6 +64,8 @@ pub struct Participants<T> {
     free: Mutex<Vec<u32>>,
     /// Number of records ever claimed: every number in use is below it.
     count: AtomicU32,
+    /// Number of records in use. Written under the mutex of `free`.
+    claimed: AtomicU32,
 }
 
 impl<T: Participant> Participants<T> {
@@ -74,6 +76,7 @@ impl<T: Participant> Participants<T> {
             chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
             free: Mutex::new(Vec::new()),
             count: AtomicU32::new(0),
+            claimed: AtomicU32::new(0),
         }
     }
 
@@ -143,6 +146,7 @@ impl<T: Participant> ParticipantTable for Participants<T> {
         if count - free.len() as u32 >= most.min(PARTICIPANTS_MAX) {
             return None;
         }
+        self.claimed.store(count - free.len() as u32 + 1, Ordering::Relaxed);
         if let Some(number) = free.pop() {
             return Some(number);
         }
@@ -153,16 +157,16 @@ impl<T: Participant> ParticipantTable for Participants<T> {
     }
 
     fn exceeds(&self, most: u32) -> bool {
-        // Relaxed: the number of records never falls, and the rest is read under the mutex.
-        self.count.load(Ordering::Relaxed) > most && {
-            let free = self.free.lock();
-            self.count.load(Ordering::Relaxed) - free.len() as u32 > most
-        }
+        // Relaxed: the number may change at any time.
+        self.claimed.load(Ordering::Relaxed) > most
     }
 
     fn give_back(&self, number: u32) {
         self.wait_record(number).check_idle();
-        self.free.lock().push(number);
+        let mut free = self.free.lock();
+        free.push(number);
+        let count = self.count.load(Ordering::Relaxed);
+        self.claimed.store(count - free.len() as u32, Ordering::Relaxed);
     }
 }
 

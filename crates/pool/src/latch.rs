@@ -298,8 +298,8 @@ impl Latch {
     /// Takes the latch, waiting as long as it takes.
     pub(crate) fn exclusive(&self, waits: &Counter) -> LatchOutcome {
         // A woken writer that returns `Absent` continues with `try_exclusive_absent` or
-        // `try_exclusive_empty`, and the thread that wins there wakes the others with its release
-        // (PAGE-LATCH-6).
+        // `try_exclusive_empty`, and the thread that wins there wakes the others with its release;
+        // or, if it finds no room for the page, it calls `wake_next` (PAGE-LATCH-6).
         self.exclusive_unless(is_absent, waits)
     }
 

@@ -13,6 +13,7 @@
 
 mod before_blocking;
 mod counter;
+mod exchange;
 mod invariant;
 #[cfg(any(loom, shuttle))]
 mod model;
@@ -36,7 +37,8 @@ pub use real::{
 
 pub use before_blocking::{BeforeBlocking, set_before_blocking};
 pub use counter::{Counter, Sharded};
-pub use crossbeam_utils::{CachePadded, atomic::AtomicCell};
+pub use crossbeam_utils::CachePadded;
+pub use exchange::Exchange;
 pub use invariant::{Broken, Stop, broken, invariant, stop_if_broken};
 pub use prefetch::{prefetch, prefetch_to_write};
 #[cfg(feature = "fork")]

@@ -25,7 +25,8 @@ pub use latches::{Condvar, Mutex, MutexGuard, RwLock};
 /// Atomics of the model.
 pub mod atomic {
     pub use super::checker::sync::atomic::{
-        AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        fence,
     };
 }
 

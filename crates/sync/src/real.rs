@@ -9,7 +9,8 @@ use crate::plain::{AtomicUsize, Ordering};
 /// Atomics. Each use weaker than `SeqCst` names its partner in a comment.
 pub mod atomic {
     pub use std::sync::atomic::{
-        AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        fence,
     };
 }
 

@@ -47,15 +47,8 @@ const CONFLICTS: &[&str] = &["Deadlock", "LockTimeout", "WouldBlock", "SelfWait"
 /// The errors that a call that takes space may return.
 const SPACE: &[&str] = &["LogFull", "DiskFull"];
 /// The errors of any call that a failing disk, or a cache that is too small, explains.
-const FAULTS: &[&str] = &[
-    "Io",
-    "NoFileDescriptor",
-    "ReadTimeout",
-    "DiskFull",
-    "BadOption",
-    "Poisoned",
-    "OutcomeUnknown",
-];
+const FAULTS: &[&str] =
+    &["Io", "NoFileDescriptor", "ReadTimeout", "DiskFull", "BadOption", "Poisoned"];
 /// The errors that an opening may return.
 const OPENING: &[&str] = &[
     "NotADatabase",
@@ -89,10 +82,13 @@ const fn writing(name: &'static str, own: &'static [&'static str]) -> Call {
 pub const CALLS: &[Call] = &[
     call("Options::open", OPENING),
     call("Database::open", OPENING),
-    writing("Database::table", &["BadTableName", "DropUnfinished"]),
+    writing("Database::table", &["BadTableName", "DropUnfinished", "OutcomeUnknown"]),
     call("Database::open_table", &["UnknownTable"]),
-    writing("Database::create_table", &["TableExists", "BadTableName", "DropUnfinished"]),
-    writing("Database::drop_table", &["UnknownTable", "DropUnfinished"]),
+    writing(
+        "Database::create_table",
+        &["TableExists", "BadTableName", "DropUnfinished", "OutcomeUnknown"],
+    ),
+    writing("Database::drop_table", &["UnknownTable", "DropUnfinished", "OutcomeUnknown"]),
     // Also the errors that the closure returns.
     writing("Database::transact", &["Panicked", "OutcomeUnknown"]),
     writing("Database::submit", &["Panicked", "OutcomeUnknown"]),

@@ -209,7 +209,7 @@ impl Cursor {
     /// Begins an advance: an earlier one may have failed, or been dropped, in the middle of a
     /// chain.
     #[inline]
-    pub(crate) fn begin_advance(&mut self) {
+    pub fn begin_advance(&mut self) {
         self.chain = None;
     }
 

@@ -4,6 +4,11 @@
 //! Each is a function that runs one step. Its driver calls it with the tree, the transaction and a
 //! leaf hint, meets the need that it returns, and calls it again with the same arguments. An
 //! operation that is dropped between two steps has changed no record (need invariants 2 and 5).
+//!
+//! Before it, such a driver tries the operation (`try_…`), which costs less: one step, whose state
+//! is not kept. If that does not complete the operation, the driver begins it as a value. An
+//! adoption that the attempt has noted would be lost then, since a later step need not come by
+//! that branch again (descend invariant 6): so the attempt makes its leaf hint invalid.
 
 use clearway_base::Result;
 use clearway_sync::step;
@@ -53,7 +58,11 @@ impl Tree {
     ) -> Step<Option<bool>> {
         let mut store = Store::new(self, key, value, goal)?;
         ctx.expect(self.lock_of(key));
-        store.try_leaf(self, ctx, hint)
+        let stored = store.try_leaf(self, ctx, hint);
+        if !matches!(stored, Ok(Some(_))) && store.has_pending() {
+            *hint = LeafHint::default();
+        }
+        stored
     }
 
     /// Tries to delete a record as [`Tree::delete_operation`] does, in one step.
@@ -68,7 +77,12 @@ impl Tree {
         key: &[u8],
     ) -> Step<()> {
         self.check_key(key)?;
-        Delete::default().step(self, ctx, hint, key)
+        let mut delete = Delete::default();
+        let deleted = delete.step(self, ctx, hint, key);
+        if deleted.is_err() && delete.has_pending() {
+            *hint = LeafHint::default();
+        }
+        deleted
     }
 
     /// [`Tree::get`] as an operation. Its result is `None` if the key is absent.
@@ -142,12 +156,12 @@ impl Tree {
 }
 
 impl Cursor {
-    /// [`Cursor::advance`] as an operation.
+    /// [`Cursor::advance`] as an operation, or the rest of one, after
+    /// [`begin_advance`](Cursor::begin_advance).
     pub fn advance_operation<C: Locks + Upkeep>(
         &mut self,
     ) -> impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<bool> + use<'_, C> {
         let mut waited = LockWaitState::default();
-        self.begin_advance();
         move |tree: &Tree, ctx: &mut C, _: &mut LeafHint| self.advance_step(tree, ctx, &mut waited)
     }
 }

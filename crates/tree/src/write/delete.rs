@@ -24,6 +24,12 @@ pub(crate) struct Delete {
 }
 
 impl Delete {
+    /// Returns true if a descent has noted an adoption.
+    #[cold]
+    pub(crate) fn has_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
     #[inline(always)] // Each driver has its own copy.
     pub(crate) fn step<C: Environment>(
         &mut self,

@@ -144,6 +144,12 @@ impl<'a> Store<'a> {
         }
     }
 
+    /// Returns true if a descent has noted an adoption.
+    #[cold]
+    pub(crate) fn has_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
     #[inline]
     fn done<C: Environment>(&mut self, tree: &Tree, ctx: &mut C, replaced: bool) -> bool {
         self.waited.release_others(ctx);

@@ -265,6 +265,7 @@ impl Transaction {
         mut operation: O,
         stop: Option<Incomplete>,
     ) -> Result<O::Value> {
+        self.check_process()?;
         let result = match stop.map(Incomplete::need).transpose() {
             // The steps request a lock themselves: they release it if they turn out not to need it.
             Ok(need) => {
@@ -353,6 +354,7 @@ impl TableCursor {
                 return Err(Error::TransactionEnded);
             }
             let TableCursor { table, mode, inner, .. } = self;
+            inner.begin_advance();
             txn.operation(table, Advance { cursor: inner, mode: *mode }).await
         }
     }

@@ -352,17 +352,11 @@ impl<'s> PolledLockWait<'s> {
     fn poll_lock(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
         let TransactionState { core, owner, .. } = &mut *self.state;
         let locks = &core.locks;
-        if self.limit == Some(Duration::ZERO) {
+        if self.is_no_wait {
             let limit = WaitLimit::NoWait;
-            let acquired = match self.request {
+            return Poll::Ready(match self.request {
                 LockRequest::Key(id, mode) => locks.acquire(owner, id, mode, limit),
                 LockRequest::Whole(id, mode) => locks.acquire_intent(owner, id, mode, limit),
-            };
-            return Poll::Ready(match acquired {
-                Err(Error::WouldBlock { conflict }) if !self.is_no_wait => {
-                    Err(Error::LockTimeout { waited_us: 0, conflict })
-                }
-                acquired => acquired,
             });
         }
         let polled = match self.request {
