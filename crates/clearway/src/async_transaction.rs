@@ -16,7 +16,7 @@ use crate::{
 
 /// A transaction whose operations are futures: for sessions of a server, and other tasks that must
 /// not block their thread. Begun with [`begin_async`](crate::Database::begin_async), or passed to
-/// an asynchronous closure as a [`LentTransaction`].
+/// an asynchronous closure as a [`LentTransaction`](crate::LentTransaction).
 ///
 /// The operations, their guarantees and their errors are those of [`Transaction`].
 ///
