@@ -51,14 +51,19 @@ pub struct Schema {
     /// The tables that each function or procedure may touch, by the name with its prefix, and by
     /// the name without, which stands for all functions of that name.
     pub functions: BTreeMap<String, Tables>,
+    /// The functions with a value that changes, or that depends on the session, which each function
+    /// or procedure calls: in its body, in those that it calls, in views, and in what follows from
+    /// its changes of tables (defaults, constraints, triggers). By the same names.
+    pub inherited: BTreeMap<String, BTreeSet<String>>,
     /// The functions that the user's own operators call, by the operator's sign.
     pub operators: BTreeMap<String, BTreeSet<String>>,
     /// The functions that the user's own casts call.
     pub casts: BTreeSet<String>,
     /// PostgreSQL's domains, by name in lower case without prefix.
     pub domains: BTreeMap<String, Domain>,
-    /// The procedures and functions that may end the transaction.
-    pub commits: BTreeSet<String>,
+    /// The procedures and functions that may end the transaction, each with the reason as a
+    /// predicate: "may commit: …".
+    pub commits: BTreeMap<String, String>,
     /// The server whose DDL it is.
     server: Option<Server>,
     /// The prefixes under which each name of a table or view occurs.
@@ -215,7 +220,8 @@ pub struct Trigger {
     /// The columns of the row that it may change before the server stores it; all for a trigger
     /// that may also suppress the row's change.
     pub assigns: Columns,
-    /// The functions that it calls whose value changes, or which change the state of the session.
+    /// The functions that it calls whose value changes or depends on the session, those of what
+    /// follows from it among them.
     pub functions: BTreeSet<String>,
 }
 
@@ -231,7 +237,8 @@ pub struct Rule {
     pub event: Event,
     /// The tables that its commands may read or write.
     pub touches: Tables,
-    /// The functions that it calls whose value changes, or which change the state of the session.
+    /// The functions that it calls whose value changes or depends on the session, those of what
+    /// follows from it among them.
     pub functions: BTreeSet<String>,
 }
 
@@ -293,6 +300,17 @@ impl Table {
     /// Returns the whole key with a name that stands in the DDL.
     pub fn key_named(&self, name: &str) -> Option<&Key> {
         self.keys().find(|key| key.name.as_deref() == Some(name) && !key.partial)
+    }
+
+    /// Returns the functions that the server may call when a row is inserted, changed or deleted.
+    fn functions_of_change(&self) -> BTreeSet<String> {
+        let mut functions = self.functions.clone();
+        for column in &self.columns {
+            functions.extend(column.default_functions.iter().cloned());
+            functions.extend(column.numbered.then(|| "nextval".to_owned()));
+            functions.extend(column.on_update.then(|| "now".to_owned()));
+        }
+        functions
     }
 
     /// Returns the tables of which this one is a partition or an heir.

@@ -1,19 +1,27 @@
 //! Queries that call a function which the tool does not know keep their order with all queries, and
 //! with all exits; those that call a function which uses tables, with all queries; and those that
-//! call functions whose value changes from call to call, with each other. The queries before one
-//! that calls a function such as `row_count`, whose value the last statement has left, keep their
-//! order.
+//! call functions whose value changes from call to call, with each other. In MySQL and SQLite, the
+//! queries before one that may ask what the last of them has left keep their order: one that calls
+//! a function such as `row_count`, or code that is not understood.
 //!
 //! Functions that the server calls for constraints, indexes, domains, operators, casts, columns and
-//! views are functions of the query.
+//! views are functions of the query, and so are those that triggers and the user's own functions
+//! call, directly or by way of what they change, if their value changes or depends on the session.
 //!
 //! **Safe because** an unknown function may read and write any table, and may have effects that a
 //! rollback does not undo. `nextval`, `random` and the like give the values in the order of the
-//! calls; the other functions in the lists of [`functions`] depend on nothing but their arguments,
-//! or on the begin of the transaction.
+//! calls. If all queries before one run in the order of the source, the session is in the state of
+//! the source. The other functions in the lists of [`functions`] depend on nothing but their
+//! arguments, or on the begin of the transaction.
 
 use super::{Context, Found, Rule};
-use crate::{api::Server, solve::UnitIndex, sql::functions, units::UnitQuery};
+use crate::{
+    api::Server,
+    schema::Tables,
+    solve::UnitIndex,
+    sql::{TableAccess, functions},
+    units::UnitQuery,
+};
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     keep_last(context, found);
@@ -44,22 +52,44 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     }
 }
 
+/// Returns the last unit with a query that asks what the last one before it has left, and how it
+/// does.
+pub(super) fn asking(context: &Context<'_, '_, '_>) -> Option<(UnitIndex, String)> {
+    let units = &context.units.units;
+    let asks = |unit: UnitIndex| units[unit].queries().find_map(|query| question(context, query));
+    (0..units.len()).rev().find_map(|unit| Some((unit, asks(unit)?)))
+}
+
+/// Returns how a query may ask what the last one before it has left: by a function that does, by
+/// one that is not understood, or by a trigger or rule that is not.
+fn question(context: &Context<'_, '_, '_>, query: &UnitQuery) -> Option<String> {
+    let (schema, server) = (context.schema, context.server);
+    if server == Server::Postgresql {
+        return None;
+    }
+    let mut functions = query.query.functions.iter();
+    if let Some(name) = functions.find(|name| functions::asks_for_last(name, server)) {
+        return Some(format!("`{name}` says what the last statement before it has done"));
+    }
+    if let Some(name) = lasting(context, query) {
+        return Some(format!("`{name}` may ask what the last statement before it has done"));
+    }
+    let is_unknown = |(name, access): &(&String, &TableAccess)| {
+        schema.consequences_of_access(name, access).contains(&Tables::All)
+    };
+    let (name, _) = query.query.tables.iter().find(is_unknown)?;
+    let what = format!("a trigger of `{name}` that is not understood");
+    Some(format!("{what} may ask what the last statement before it has done"))
+}
+
 /// Keeps the order of the queries before one that asks what the last of them has left.
 fn keep_last(context: &Context<'_, '_, '_>, found: &mut Found) {
     let units = &context.units.units;
-    let asks = |unit: UnitIndex| {
-        let mut functions = units[unit].queries().flat_map(|query| &query.query.functions);
-        functions.find(|name| functions::asks_for_last(name, context.server))
-    };
-    let Some((last, name)) = (0..units.len()).rev().find_map(|unit| Some((unit, asks(unit)?)))
-    else {
-        return;
-    };
+    let Some((last, reason)) = asking(context) else { return };
     let runs = |unit: UnitIndex| units[unit].queries().next().is_some();
     for (first, later) in context.pairs().filter(|&(_, later)| later < last) {
         if runs(first) && runs(later) {
-            let reason = format!("`{name}` says what the last statement before it has done");
-            found.before(first, later, Rule::Function, reason);
+            found.before(first, later, Rule::Function, reason.clone());
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Action, Event, ForeignKey, Schema, Tables, Trigger};
-use crate::sql::Columns;
+use crate::sql::{Columns, TableAccess};
 
 impl Schema {
     /// Returns the triggers that an event on a table fires, those of its partitions and of the
@@ -74,6 +74,38 @@ impl Schema {
             }
         }
         ends
+    }
+
+    /// Returns the tables whose rows foreign keys delete or change with those of a table.
+    pub(crate) fn changed_with(&self, table: &str) -> BTreeSet<String> {
+        let bases = self.base_tables(table);
+        let acts = |key: &ForeignKey| {
+            (key.on_delete != Action::Refuse || key.on_update != Action::Refuse)
+                && !self.base_tables(&key.table).is_disjoint(&bases)
+        };
+        let changed = self.tables.iter().filter(|(_, other)| other.foreign_keys.iter().any(acts));
+        changed.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Returns the tables whose rows foreign keys delete or change because of an access to a table.
+    pub(crate) fn cascades(&self, table: &str, access: &TableAccess) -> BTreeSet<String> {
+        let bases = self.base_tables(table);
+        let acts = |key: &ForeignKey| {
+            let is_written = |column: &String| access.writes.contains(column);
+            let written = key.referred.is_empty() || key.referred.iter().any(is_written);
+            let updates = written && !access.writes.is_empty() && key.on_update != Action::Refuse;
+            (updates || access.deletes && key.on_delete != Action::Refuse)
+                && !self.base_tables(&key.table).is_disjoint(&bases)
+        };
+        let first = self.tables.iter().filter(|(_, other)| other.foreign_keys.iter().any(acts));
+        let mut open: Vec<String> = first.map(|(name, _)| name.clone()).collect();
+        let mut changed = BTreeSet::new();
+        while let Some(name) = open.pop() {
+            if changed.insert(name.clone()) {
+                open.extend(self.changed_with(&name));
+            }
+        }
+        changed
     }
 
     /// Returns the tables that the triggers, rules and foreign keys of a table touch, each with

@@ -140,11 +140,15 @@ impl Builder {
         self.schema.domains = whole;
     }
 
-    /// Leaves out the functions of casts that use no table, once all functions are known.
+    /// Leaves out the functions of casts that use neither tables nor the session, once all
+    /// functions are known.
     pub(super) fn resolve_casts(&mut self) {
         let all = std::mem::take(&mut self.schema.casts).into_iter();
-        let uses_table = |name: &String| !functions::uses_no_table(name, &self.schema);
-        self.schema.casts = all.filter(uses_table).collect();
+        let schema = &self.schema;
+        let is_used = |name: &String| {
+            !functions::uses_no_table(name, schema) || schema.inherited_by(name).next().is_some()
+        };
+        self.schema.casts = all.filter(is_used).collect();
     }
 }
 

@@ -45,11 +45,20 @@ impl Schema {
     /// Returns the tables that a function or procedure may touch; `None` if the schema does not
     /// define it.
     pub fn function(&self, name: &str) -> Option<&Tables> {
-        let usual = || {
-            let (prefix, name) = name.split_once('.')?;
-            let plain = self.server.and_then(usual_prefix) == Some(prefix);
-            plain.then(|| self.functions.get(name)).flatten()
-        };
+        let usual = || self.functions.get(self.without_usual_prefix(name)?);
         self.functions.get(name).or_else(usual)
+    }
+
+    /// Returns the functions with a value that changes, or that depends on the session, which a
+    /// function or procedure calls.
+    pub fn inherited_by(&self, name: &str) -> impl Iterator<Item = &String> {
+        let usual = || self.inherited.get(self.without_usual_prefix(name)?);
+        self.inherited.get(name).or_else(usual).into_iter().flatten()
+    }
+
+    /// Returns a name without the prefix that it may be written without.
+    fn without_usual_prefix<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let (prefix, name) = name.split_once('.')?;
+        (self.server.and_then(usual_prefix) == Some(prefix)).then_some(name)
     }
 }

@@ -68,6 +68,16 @@ pub(super) struct Builder {
     pub(super) names: BTreeSet<String>,
     /// The names in the body of each function.
     pub(super) direct: BTreeMap<String, Names>,
+    /// What triggers and rules run.
+    pub(super) fired: Vec<Fired>,
+}
+
+/// What a trigger or a rule of a table runs.
+pub(super) struct Fired {
+    pub(super) table: String,
+    /// True if it may run for a query that only reads.
+    pub(super) by_read: bool,
+    pub(super) names: Names,
 }
 
 /// A trigger before the functions are known.
@@ -98,6 +108,7 @@ pub(super) fn build(statements: &[Statement], server: Server) -> Result<Schema, 
         views: BTreeMap::new(),
         names: BTreeSet::new(),
         direct: BTreeMap::new(),
+        fired: Vec::new(),
     };
     for statement in statements {
         builder.collect_prefix(&statement.tokens);
@@ -313,12 +324,12 @@ impl Builder {
         for trigger in std::mem::take(&mut self.triggers) {
             let assigns = self.assigns(&trigger);
             let DraftTrigger { name, table, events, body, .. } = trigger;
-            let (touches, functions) = self.effects(self.names_of(body));
+            let (touches, functions) = self.effects(&self.names_of(&body));
             let trigger = Trigger { name, table, events, touches, assigns, functions };
             self.schema.triggers.push(trigger);
         }
         for (rule, tokens) in std::mem::take(&mut self.rules) {
-            let (touches, functions) = self.effects(self.names(&tokens));
+            let (touches, functions) = self.effects(&self.names(&tokens));
             self.schema.rules.push(Rule { touches, functions, ..rule });
         }
         self.schema

@@ -21,12 +21,12 @@ use super::{
 use crate::{
     api::Server,
     sql::{
-        self, names,
+        self, functions, names,
         text::{self, is_word, keyword},
     },
 };
 
-use words::{BEGINNINGS, ENDS, LASTING, MESSAGES, NO_CALL};
+use words::{BEGINNINGS, ENDS, LASTING, MESSAGES, NO_CALL, WRITING};
 
 /// The body of a trigger or a rule.
 pub(super) enum Body {
@@ -49,10 +49,14 @@ pub(super) enum FunctionBody {
 pub(super) struct Names {
     tables: BTreeSet<String>,
     calls: BTreeSet<String>,
+    /// Those of the calls that are statements: of procedures.
+    procedures: BTreeSet<String>,
+    /// True if it may change rows of the tables.
+    writes: bool,
     /// True if it executes a text, or has an effect that is not followed.
     dynamic: bool,
-    /// True if it may end the transaction.
-    ends: bool,
+    /// The word of a statement in it that may end the transaction.
+    ends: Option<String>,
 }
 
 /// Returns the functions that a default calls.
@@ -71,6 +75,7 @@ pub(super) fn calls_of_default(value: Cursor<'_>) -> BTreeSet<String> {
         {
             calls.insert("now".to_owned());
         } else {
+            calls.extend(session_variable(token, server));
             calls.extend(call_at(tokens, at, server));
         }
     }
@@ -112,7 +117,14 @@ impl Builder {
             let upper = keyword(&token.token).unwrap_or_default();
             found.dynamic |= ["EXECUTE", "PREPARE"].contains(&upper.as_str());
             found.dynamic |= self.is_lasting(tokens, at);
-            found.ends |= ENDS.contains(&upper.as_str()) || LASTING.contains(&upper.as_str());
+            if ENDS.contains(&upper.as_str()) || LASTING.contains(&upper.as_str()) {
+                found.ends.get_or_insert_with(|| upper.clone());
+            }
+            found.writes |=
+                WRITING.contains(&upper.as_str()) && !is_sign(tokens.get(at + 1), &Token::LParen);
+            if functions::is_time_without_parentheses(&upper) {
+                found.calls.insert(upper.to_ascii_lowercase());
+            }
             let into = upper == "INTO"
                 && at > 0
                 && tokens[..at].iter().rev().take(2).any(|before| {
@@ -128,7 +140,9 @@ impl Builder {
             }
             if upper == "CALL" {
                 let mut part = Cursor::new(&tokens[at + 1..], self.server);
-                found.calls.extend(part.parts().map(|parts| names::function(&parts)));
+                let called = part.parts().map(|parts| names::function(&parts));
+                found.procedures.extend(called.clone());
+                found.calls.extend(called);
             } else if inserted != at {
                 found.calls.extend(call_at(tokens, at, self.server));
             }
@@ -286,8 +300,10 @@ impl Builder {
         query: &[TokenWithSpan],
     ) -> (BTreeSet<String>, BTreeSet<String>) {
         let query = Builder::without_options(query);
+        let variables = query.iter().filter_map(|token| session_variable(token, self.server));
+        let variables: BTreeSet<String> = variables.collect();
         if let Ok(Some(found)) = sql::analyze_tokens(query.to_vec(), self.server, &self.schema) {
-            return (found.tables.into_keys().collect(), found.functions);
+            return (found.tables.into_keys().collect(), &found.functions | &variables);
         }
         let mut names = self.names(query);
         for (at, token) in query.iter().enumerate() {
@@ -295,7 +311,19 @@ impl Builder {
                 names.tables.extend(self.table_behind(&query[at + 1..]));
             }
         }
-        (names.tables, names.calls)
+        (names.tables, &names.calls | &variables)
+    }
+}
+
+/// Returns the name of a variable of MySQL's session. It counts as a function that is not known:
+/// what it depends on is not followed.
+fn session_variable(token: &TokenWithSpan, server: Server) -> Option<String> {
+    match &token.token {
+        Token::Word(word) if server == Server::Mysql && word.quote_style.is_none() => {
+            word.value.starts_with('@').then(|| word.value.to_ascii_lowercase())
+        }
+        Token::AtSign if server == Server::Mysql => Some("@".to_owned()),
+        _ => None,
     }
 }
 

@@ -52,9 +52,16 @@ pub(crate) fn asks_for_last(name: &str, server: Server) -> bool {
     }
 }
 
-/// Returns true if the value of the function changes from call to call, or with the time.
-pub(crate) fn is_changing(name: &str) -> bool {
-    is_in(VOLATILE, name) || is_in(TIME, name)
+/// Returns true if the value of the function changes from call to call, or with the time, or is
+/// what an earlier statement has left.
+pub(crate) fn is_changing(name: &str, server: Server) -> bool {
+    is_in(VOLATILE, name) || is_in(TIME, name) || asks_for_last(name, server)
+}
+
+/// Returns true for a function of the time, in upper case, that is called without parentheses.
+pub(crate) fn is_time_without_parentheses(name: &str) -> bool {
+    let starts = ["CURRENT_", "LOCALTIME", "UTC_"];
+    starts.iter().any(|start| name.starts_with(start)) && is_in(TIME, &name.to_ascii_lowercase())
 }
 
 fn is_in(list: &str, name: &str) -> bool {

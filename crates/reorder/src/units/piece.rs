@@ -54,8 +54,9 @@ pub enum Barrier {
     Ends,
     /// It stands before the begin or behind the end.
     Outside,
-    /// It runs a statement that commits the transaction though it is no `COMMIT`, with the SQL.
-    Commits(String),
+    /// It runs a statement that ends the transaction, or may, though it is no `COMMIT`: with the
+    /// SQL, and how it does.
+    Commits(String, String),
     /// It may roll back, and then queries or the commit follow without a begin.
     RollsBack,
     /// Another reason.
@@ -68,7 +69,7 @@ impl fmt::Display for Barrier {
             Barrier::Begins => f.write_str("it begins the transaction"),
             Barrier::Ends => f.write_str("it ends the transaction"),
             Barrier::Outside => f.write_str("it stands outside of the transaction"),
-            Barrier::Commits(text) => write!(f, "it runs `{text}`, which commits"),
+            Barrier::Commits(text, how) => write!(f, "it runs `{text}`, which {how}"),
             Barrier::RollsBack => f.write_str("it rolls back, and the transaction goes on"),
             Barrier::Because(reason) => f.write_str(reason),
         }
@@ -262,7 +263,7 @@ impl<'a> Maker<'_, 'a, '_> {
         let queries = texts.into_iter().map(|text| self.query(call, text));
         let (queries, mut barriers): (Vec<_>, Vec<_>) = queries.partition(Result::is_ok);
         // That a text may commit says more than what another text is.
-        let commits = |one: &Result<_, _>| matches!(one, Err(Barrier::Commits(_)));
+        let commits = |one: &Result<_, _>| matches!(one, Err(Barrier::Commits(..)));
         let at = barriers.iter().position(commits).unwrap_or(0);
         if !barriers.is_empty() {
             return barriers.swap_remove(at).map(|query| vec![query]);
@@ -277,8 +278,8 @@ impl<'a> Maker<'_, 'a, '_> {
         let query = sql::analyze(&text, server, self.schema)
             .map_err(|bad| because(&format!("`{}`: {bad}", shortened(&text))))?;
         if !matches!(query.kind, QueryKind::Read | QueryKind::Write) {
-            if sql::commits(&text, server, self.schema) {
-                return Err(Barrier::Commits(shortened(&text)));
+            if let Some(how) = sql::commits(&text, server, self.schema) {
+                return Err(Barrier::Commits(shortened(&text), how));
             }
             return Err(because(&format!("it runs `{}`", shortened(&text))));
         }
@@ -547,7 +548,7 @@ impl<'a> Maker<'_, 'a, '_> {
     /// query that stands there commits by itself, or may.
     fn stop_at_ends(&self, pieces: &mut [Piece<'a>]) {
         let begin = pieces.iter().rposition(|piece| piece.barriers.contains(&Barrier::Begins));
-        let over = |one: &Barrier| matches!(one, Barrier::Commits(_) | Barrier::RollsBack);
+        let over = |one: &Barrier| matches!(one, Barrier::Commits(..) | Barrier::RollsBack);
         let ends = |(at, piece): (usize, &Piece<'a>)| {
             // What stands before the begin ends what came before.
             piece.barriers.contains(&Barrier::Ends)

@@ -8,15 +8,16 @@ use super::{Body, FunctionBody, Names};
 use crate::{
     api::Server,
     schema::{
-        Tables,
+        Table, Tables,
         cursor::Cursor,
-        resolve::{Builder, DraftTrigger, is_sign},
+        resolve::{Builder, DraftTrigger, Fired, is_sign},
     },
     sql::{Columns, functions, text::is_word},
 };
 
 impl Builder {
-    /// Finds the tables that functions may touch, through the functions that they call as well.
+    /// Finds the tables that functions may touch, and what they inherit from the functions that
+    /// they call.
     pub(in crate::schema) fn resolve_functions(&mut self) {
         let mut direct: BTreeMap<String, Names> = BTreeMap::new();
         for (names, body) in &self.functions {
@@ -28,17 +29,29 @@ impl Builder {
                 let all = direct.entry(name.clone()).or_default();
                 all.tables.extend(found.tables.iter().cloned());
                 all.calls.extend(found.calls.iter().cloned());
+                all.procedures.extend(found.procedures.iter().cloned());
+                all.writes |= found.writes;
                 all.dynamic |= found.dynamic;
-                all.ends |= found.ends;
+                all.ends = all.ends.take().or_else(|| found.ends.clone());
             }
         }
         self.direct = direct;
+        let fired = |table: &String, by_read: bool, names: Names| {
+            let table = table.clone();
+            Fired { table, by_read, names }
+        };
+        let triggers = self.triggers.iter();
+        let triggers = triggers.map(|one| fired(&one.table, false, self.names_of(&one.body)));
+        let rules = self.rules.iter();
+        let rules = rules.map(|(rule, tokens)| fired(&rule.table, true, self.names(tokens)));
+        self.fired = triggers.chain(rules).collect();
         for name in self.direct.keys() {
             let calls = BTreeSet::from([name.clone()]);
-            let (tables, _) = self.effects(Names { calls, ..Names::default() });
+            let (tables, inherited) = self.effects(&Names { calls, ..Names::default() });
             self.schema.functions.insert(name.clone(), tables);
-            if self.may_end(name) {
-                self.schema.commits.insert(name.clone());
+            self.schema.inherited.insert(name.clone(), inherited);
+            if let Some(reason) = self.may_end(name) {
+                self.schema.commits.insert(name.clone(), reason);
             }
         }
     }
@@ -50,59 +63,97 @@ impl Builder {
         self.direct.get(name).or_else(|| self.direct.get(plain()?))
     }
 
-    /// Returns true if a function, or one that it calls, may end the transaction.
-    fn may_end(&self, name: &str) -> bool {
+    /// Returns why a procedure, or one that it calls, may end the transaction. A function that a
+    /// query calls cannot.
+    fn may_end(&self, name: &str) -> Option<String> {
         let (mut seen, mut open) = (BTreeSet::new(), vec![name]);
         while let Some(name) = open.pop() {
             if !seen.insert(name) {
                 continue;
             }
-            match self.direct(name) {
-                Some(names) if names.ends => return true,
-                Some(names) => open.extend(names.calls.iter().map(String::as_str)),
-                // No function may end the transaction; a procedure that is not known may.
-                None if functions::is_built_in(name) => {}
-                None => return true,
+            let Some(names) = self.direct(name) else {
+                return Some(format!("may commit: the schema does not define `{name}`"));
+            };
+            if let Some(word) = &names.ends {
+                return Some(format!("may commit: `{word}` stands in the body of `{name}`"));
             }
+            open.extend(names.procedures.iter().map(String::as_str));
         }
-        false
+        None
     }
 
     /// Returns what the body of a trigger names.
-    pub(in crate::schema) fn names_of(&self, body: Body) -> Names {
+    pub(in crate::schema) fn names_of(&self, body: &Body) -> Names {
         match body {
             Body::Call(function, around) => {
-                let mut names = self.names(&around);
-                names.calls.insert(function);
+                let mut names = self.names(around);
+                names.calls.insert(function.clone());
                 names
             }
-            Body::Tokens(tokens) => self.names(&tokens),
+            Body::Tokens(tokens) => self.names(tokens),
         }
     }
 
-    /// Returns the tables that a body may touch, and the changing functions that it calls, through
-    /// the functions that it calls as well.
-    pub(in crate::schema) fn effects(&self, body: Names) -> (Tables, BTreeSet<String>) {
-        let (mut tables, mut changing) = (body.tables, BTreeSet::new());
-        let (mut unknown, mut seen) = (body.dynamic, BTreeSet::new());
-        let mut open: Vec<String> = body.calls.into_iter().collect();
+    /// Returns the tables that a body may touch, through the functions that it calls as well, and
+    /// the functions whose value changes or depends on the session: those that it calls, and those
+    /// of all that follows from it.
+    pub(in crate::schema) fn effects(&self, body: &Names) -> (Tables, BTreeSet<String>) {
+        let (mut tables, mut unknown) = (body.tables.clone(), body.dynamic);
+        let (mut called, mut fired) = (BTreeSet::new(), BTreeSet::new());
+        let mut open = Vec::from_iter(self.calls_of(body, &mut fired));
         while let Some(name) = open.pop() {
-            if !seen.insert(name.clone()) {
+            if !called.insert(name.clone()) {
                 continue;
             }
             match self.direct(&name) {
                 Some(names) => {
                     unknown |= names.dynamic;
                     tables.extend(names.tables.iter().cloned());
-                    open.extend(names.calls.iter().cloned());
+                    open.extend(self.calls_of(names, &mut fired));
                 }
                 None => unknown |= !functions::is_built_in(&name),
             }
-            if functions::is_changing(&name) {
-                changing.insert(name);
+        }
+        unknown |= fired.iter().any(|&one| self.fired[one].names.dynamic);
+        called.retain(|name| functions::is_changing(name, self.server));
+        (if unknown { Tables::All } else { self.expanded(tables) }, called)
+    }
+
+    /// Returns the functions that a body calls, and those that the server calls for the tables that
+    /// it names: for views, rules, and changed rows. Adds the triggers and rules that this fires.
+    fn calls_of(&self, body: &Names, fired: &mut BTreeSet<usize>) -> BTreeSet<String> {
+        let (mut calls, mut open) = (body.calls.clone(), vec![body]);
+        while let Some(body) = open.pop() {
+            let tables = if body.writes { self.changed_by(body) } else { body.tables.clone() };
+            let views = tables.iter().filter_map(|name| self.schema.views.get(name));
+            calls.extend(views.flat_map(|view| view.functions.iter().cloned()));
+            if body.writes {
+                let tables = tables.iter().filter_map(|name| self.schema.table(name));
+                calls.extend(tables.flat_map(Table::functions_of_change));
+            }
+            for (at, one) in self.fired.iter().enumerate() {
+                let runs = (body.writes || one.by_read) && tables.contains(&one.table);
+                if runs && fired.insert(at) {
+                    calls.extend(one.names.calls.iter().cloned());
+                    open.push(&one.names);
+                }
             }
         }
-        (if unknown { Tables::All } else { self.expanded(tables) }, changing)
+        calls
+    }
+
+    /// Returns the tables that a body names and that share rows with them, and those that foreign
+    /// keys change with them.
+    fn changed_by(&self, body: &Names) -> BTreeSet<String> {
+        let (mut changed, mut open) = (BTreeSet::new(), Vec::from_iter(body.tables.clone()));
+        while let Some(name) = open.pop() {
+            if !changed.insert(name.clone()) {
+                continue;
+            }
+            open.extend(self.schema.family(&name));
+            open.extend(self.schema.changed_with(&name));
+        }
+        changed
     }
 
     /// Returns the columns of the new row that a trigger may assign; all if its function may return

@@ -121,3 +121,7 @@ pub(super) const BEGINNINGS: &[&str] =
 
 /// Words of bodies that begin or end a transaction.
 pub(super) const ENDS: &[&str] = &["COMMIT", "EXECUTE", "ROLLBACK", "START", "XA"];
+
+/// Words of statements that change rows.
+pub(super) const WRITING: &[&str] =
+    &["COPY", "DELETE", "INSERT", "LOAD", "MERGE", "REPLACE", "TRUNCATE", "UPDATE"];

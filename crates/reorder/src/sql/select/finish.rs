@@ -18,6 +18,7 @@ impl Analysis<'_> {
         self.add_triggers();
         self.add_constraints();
         self.add_types(tokens);
+        self.add_inherited();
         for access in self.query.tables.values_mut() {
             let Columns::Some(writes) = &access.writes else {
                 access.equal.clear();
@@ -69,6 +70,15 @@ impl Analysis<'_> {
         }
     }
 
+    /// Records the functions that the user's own functions call, as far as their values change or
+    /// depend on the session.
+    fn add_inherited(&mut self) {
+        let names: Vec<String> = self.query.functions.iter().cloned().collect();
+        for name in names {
+            self.query.functions.extend(self.schema.inherited_by(&name).cloned());
+        }
+    }
+
     /// Records what the schema adds to the accesses: the columns that triggers assign, and the
     /// functions of triggers and views.
     fn add_triggers(&mut self) {
@@ -102,6 +112,11 @@ impl Analysis<'_> {
                 if schema.has_rule(table, event) {
                     access.equal.clear();
                 }
+            }
+            for changed in schema.cascades(table, access) {
+                let events = [Event::Update, Event::Delete];
+                let triggers = events.iter().flat_map(|event| schema.triggers_on(&changed, *event));
+                self.query.functions.extend(triggers.flat_map(|one| one.functions.clone()));
             }
             let bases = schema.base_tables(table);
             let of_table = |rule: &&Rule| rule.table == *table || bases.contains(&rule.table);

@@ -1,7 +1,7 @@
 // The procedure is not known: MySQL commits if it does.
 // server: mysql
 // expect: unchanged
-// keeps: barrier, which commits
+// keeps: barrier, which may commit: the schema does not define `tidy`
 #include "shop.h"
 
 void pay(struct db *db)

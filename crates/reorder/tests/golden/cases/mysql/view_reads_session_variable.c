@@ -1,0 +1,24 @@
+// The view shows the number of warnings of the last statement.
+// schema: CREATE VIEW warned AS SELECT @@warning_count AS n;
+// api: mysql
+// expect: unchanged
+// keeps: function, `@@warning_count` may ask what the last statement before it has done
+#include <mysql.h>
+
+int pay(MYSQL *db)
+{
+    if (mysql_query(db, "START TRANSACTION"))
+        return -1;
+    if (mysql_query(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1"))
+        goto fail;
+    if (mysql_query(db, "UPDATE customer SET c_visits = 1 WHERE c_id = 2"))
+        goto fail;
+    if (mysql_query(db, "INSERT INTO sale SELECT 1, 2, n, NULL FROM warned"))
+        goto fail;
+    if (mysql_query(db, "COMMIT"))
+        goto fail;
+    return 0;
+fail:
+    mysql_rollback(db);
+    return -1;
+}
