@@ -6,7 +6,7 @@
 //!
 //! | rule | keeps |
 //! | --- | --- |
-//! | `barriers` | what the tool does not understand, in its place |
+//! | `barriers` | what the tool does not understand, in its place, and what it finds there |
 //! | `declarations` | declarations before uses |
 //! | `read_after_write`, `write_after_write`, `write_after_read` | values of variables |
 //! | `outside_effects` | output, time, random numbers |
@@ -267,6 +267,14 @@ pub fn problem(units: usize, constraints: &[Constraint]) -> Problem {
 /// Returns a name for a place, for a message.
 pub(crate) fn place_name(context: &Context<'_, '_, '_>, place: &Place) -> String {
     values::name(context, place)
+}
+
+/// Returns why code or a query behind a unit may ask for what the unit's queries have left on the
+/// connection, if it may.
+pub(crate) fn asked_behind(context: &Context<'_, '_, '_>, unit: UnitIndex) -> Option<String> {
+    let by_query = functions::asking(context).filter(|&(last, _)| unit < last);
+    let by_query = by_query.map(|(_, reason)| reason);
+    by_query.or_else(|| barriers::asked_behind(context, unit))
 }
 
 /// Returns true if the caller of the function may see a place.

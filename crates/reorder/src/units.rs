@@ -17,7 +17,7 @@ mod stream;
 
 use std::collections::BTreeSet;
 
-pub use self::piece::{Barrier, Exit, Piece, UnitQuery};
+pub use self::piece::{Asks, Barrier, Exit, Piece, UnitQuery};
 use crate::{
     flow::{Flow, graph::NodeIndex, place::Place},
     schema::Schema,

@@ -63,6 +63,8 @@ pub struct Models {
     statements: BTreeMap<String, String>,
     /// The names of the models that were added.
     names: Vec<String>,
+    /// True if a model of the user has calls that use the database.
+    own_interface: bool,
 }
 
 impl Models {
@@ -82,6 +84,9 @@ impl Models {
         for name in LIBRARIES.into_iter().chain(chosen).chain(own) {
             models.add(name, &known, &mut Vec::new())?;
         }
+        models.own_interface = known.iter().filter(|model| is_own(&model.name)).any(|model| {
+            model.calls.values().any(|call| !matches!(call.role, Role::None | Role::Barrier))
+        });
         Ok(models)
     }
 
@@ -170,6 +175,12 @@ impl Models {
     /// Returns the server that the queries go to; `None` if no model has queries.
     pub fn server(&self) -> Option<Server> {
         self.server
+    }
+
+    /// Returns true if queries run by calls of the user's own models, which may keep more of a
+    /// query than the built-in interfaces do.
+    pub(crate) fn has_own_interface(&self) -> bool {
+        self.own_interface
     }
 
     /// Returns true if the server undoes the whole transaction when a query fails, whatever the

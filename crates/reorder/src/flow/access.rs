@@ -158,6 +158,14 @@ impl<'a, 'p> Evaluation<'a, 'p> {
     fn unknown(&mut self, reason: String) {
         self.effects.writes_anything = true;
         self.barrier(reason);
+        self.may_ask_connection();
+    }
+
+    /// Notes that code which is not understood may use the connection, wherever it has got it from:
+    /// it reads the error there, and what else queries have left.
+    fn may_ask_connection(&mut self) {
+        self.effects.asks_connection = true;
+        self.read(Place::error());
     }
 
     fn access(&mut self, place: Place, kind: AccessKind, value: Option<&'a Expression>) {
@@ -278,6 +286,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             self.effects.writes_anything |= model.connection.is_none();
             let use_of = used_by(expression);
             self.barrier(format!("{use_of}, after which nothing may move, by its model"));
+            self.may_ask_connection();
         }
         if !model.open.is_empty() {
             let connection = model.connection.map(|one| self.led_to_by(arguments, one));
@@ -551,6 +560,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             self.effects.fetched.extend(statements.into_iter().map(fetch));
         }
         self.effects.writes_anything |= effects.writes_anything;
+        self.effects.asks_connection |= effects.asks_connection;
         self.effects.barriers.extend(effects.barriers.iter().cloned());
         for connections in &effects.asks_open {
             let connections = self.all_for_caller(connections, arguments, summary);

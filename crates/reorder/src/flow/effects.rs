@@ -19,6 +19,9 @@ pub struct Effects<'a> {
     pub asks_open: Vec<Vec<Place>>,
     /// True if it may write any memory that is not the function's own.
     pub writes_anything: bool,
+    /// True if code that is not understood may ask there what earlier queries have left on the
+    /// connection.
+    pub asks_connection: bool,
     /// True if the node asks whether a query succeeded.
     pub status: bool,
     /// True if it reads more of a query's result than whether the query succeeded.

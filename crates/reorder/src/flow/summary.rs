@@ -237,6 +237,7 @@ impl<'a> Summaries<'a> {
                 barriers,
                 asks_open: effects.asks_open.clone(),
                 writes_anything: effects.writes_anything,
+                asks_connection: effects.asks_connection,
                 bound: effects
                     .bound
                     .iter()

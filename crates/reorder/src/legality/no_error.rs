@@ -63,7 +63,8 @@ pub(super) fn units(context: &Context<'_, '_, '_>) -> Vec<Option<Range<UnitIndex
         if (begin..end).all(|unit| leaves_no_error(context, unit))
             && let Some(from) = (begin..end).find(|&unit| has_no_error_before(context, unit))
         {
-            found[from..end].fill(Some(begin..from));
+            // The barrier behind them finds none either.
+            found[from..units.len().min(end + 1)].fill(Some(begin..from));
         }
         begin = end + 1;
     }

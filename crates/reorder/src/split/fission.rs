@@ -84,7 +84,10 @@ pub(super) fn find<'a>(
     if places.is_empty() {
         return;
     }
-    let counting = Counting::of(context, piece);
+    let counting = Counting::of(context, piece).and_then(|counting| {
+        check_questions(context, piece)?;
+        Ok(counting)
+    });
     for places in places {
         let mut of_gap = Vec::new();
         for at in places {
@@ -104,6 +107,19 @@ pub(super) fn find<'a>(
             Ok(counting) => counting.split(list, plan, options),
             Err(refusal) => Err(refusal.clone()),
         }));
+    }
+}
+
+/// Refuses a loop behind which code may ask for what its last query has left: after the split, that
+/// may be another one.
+fn check_questions(context: &Context<'_, '_, '_>, piece: &Piece<'_>) -> Result<(), Refusal> {
+    let unit = piece.nodes.first().and_then(|&node| context.units.of_node(node));
+    match unit.and_then(|unit| legality::asked_behind(context, unit)) {
+        Some(reason) => {
+            let line = piece.range.line(context.text);
+            Err(Refusal { rule: SplitRule::Barrier, line, reason })
+        }
+        None => Ok(()),
     }
 }
 
@@ -314,6 +330,7 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
             exits: Vec::new(),
             checks: Vec::new(),
             barriers: Vec::new(),
+            asks: None,
         };
         let units = std::iter::once(other).chain(pieces).map(|one| Unit { pieces: vec![one] });
         Units::of_units(flow, units.collect())

@@ -47,6 +47,7 @@ impl<'a> Part<'a> {
             exits: exits.cloned().collect(),
             checks: Vec::new(),
             barriers: Vec::new(),
+            asks: None,
         };
         Ok(Part { statements, piece, nodes })
     }

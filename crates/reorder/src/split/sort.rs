@@ -265,8 +265,8 @@ impl<'a> Loop<'_, '_, 'a, '_> {
         }
     }
 
-    /// Refuses a query of the function that may ask what the last query of the loop has left, such
-    /// as `SELECT changes()`, and a caller that asks.
+    /// Refuses a query or code of the function that may ask what the last query of the loop has
+    /// left, such as `SELECT changes()`, and a caller that asks.
     fn check_functions(&self) -> Result<(), Obstacle> {
         let (flow, schema) = (self.context.flow, self.context.schema);
         if let Some((caller, _)) = flow.asked_by_caller() {
@@ -285,7 +285,12 @@ impl<'a> Loop<'_, '_, 'a, '_> {
                 }
             }
         }
-        Ok(())
+        let piece = self.counting.piece;
+        let unit = piece.nodes.first().and_then(|&node| self.context.units.of_node(node));
+        match unit.and_then(|unit| legality::asked_behind(self.context, unit)) {
+            Some(reason) => Err(self.obstacle(piece.range, reason)),
+            None => Ok(()),
+        }
     }
 
     /// Returns the first element that names the rows of a query that changes them, and that allows

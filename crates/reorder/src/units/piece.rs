@@ -43,6 +43,19 @@ pub struct Piece<'a> {
     pub checks: Vec<NodeIndex>,
     /// The reasons why nothing may move across it; empty if something may.
     pub barriers: Vec<Barrier>,
+    /// Why it may ask for what the queries before it have left on the connection, if code or SQL
+    /// that is not understood may.
+    pub asks: Option<Asks>,
+}
+
+/// What may ask for what earlier queries have left on the connection, with the reason why it is
+/// not understood.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Asks {
+    /// The code.
+    Code(String),
+    /// The SQL: what the server knows of the session.
+    Sql(String),
 }
 
 /// A reason why nothing may move across a piece.
@@ -118,6 +131,7 @@ pub(super) fn pieces<'a>(
     for index in 0..pieces.len() {
         maker.add_exits(&mut pieces, index);
     }
+    pieces.iter_mut().for_each(|piece| maker.add_question(piece));
     maker.stop_at_rollbacks(&mut pieces);
     maker.stop_at_ends(&mut pieces);
     maker.stop_at_directives(&mut pieces, directives);
@@ -199,6 +213,7 @@ impl<'a> Maker<'_, 'a, '_> {
             exits: vec![],
             checks: vec![],
             barriers: vec![],
+            asks: None,
         };
         if !self.transaction.range.contains(range) {
             piece.barriers.push(Barrier::Outside);
@@ -217,7 +232,12 @@ impl<'a> Maker<'_, 'a, '_> {
             for query in &self.flow.effects[node].queries {
                 match self.queries(query, node) {
                     Ok(queries) => piece.queries.extend(queries),
-                    Err(reason) => piece.barriers.push(reason),
+                    Err(reason) => {
+                        if !matches!(reason, Barrier::Begins | Barrier::Ends) {
+                            piece.asks = Some(Asks::Sql(reason.to_string()));
+                        }
+                        piece.barriers.push(reason);
+                    }
                 }
             }
         }
@@ -235,6 +255,19 @@ impl<'a> Maker<'_, 'a, '_> {
     fn only_asks(&self, node: NodeIndex) -> bool {
         let effects = &self.flow.effects[node];
         !effects.asks_open.is_empty() && effects.asks_open.len() == effects.barriers.len()
+    }
+
+    /// Notes that code of a piece which is not understood may ask for what earlier queries have
+    /// left. Behind a query of the piece that has failed, it finds what that one has left.
+    fn add_question(&self, piece: &mut Piece<'a>) {
+        let own: BTreeSet<NodeIndex> = piece.nodes.iter().copied().collect();
+        let asks = |&&node: &&NodeIndex| {
+            let effects = &self.flow.effects[node];
+            effects.asks_connection && !self.follows_failure_only(node, &own, false)
+        };
+        let Some(&node) = piece.nodes.iter().find(asks) else { return };
+        let reason = self.flow.effects[node].barriers.first().cloned().unwrap_or_default();
+        piece.asks = Some(Asks::Code(reason));
     }
 
     /// Analyses the query of a call, for each text that it may run; none if it only prepares one.

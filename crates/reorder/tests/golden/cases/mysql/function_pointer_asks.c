@@ -1,0 +1,22 @@
+// The function may be one that asks for the number of rows.
+// api: mysql
+// expect: unchanged
+// keeps: barrier, last query before it has left: calls a function pointer
+#include <mysql.h>
+
+int pay(MYSQL *db, long (*ask)(MYSQL *), long *out)
+{
+    if (mysql_query(db, "START TRANSACTION"))
+        return -1;
+    if (mysql_query(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1"))
+        goto fail;
+    if (mysql_query(db, "UPDATE customer SET c_visits = 1 WHERE c_id = 2"))
+        goto fail;
+    *out = ask(db);
+    if (mysql_query(db, "COMMIT"))
+        goto fail;
+    return 0;
+fail:
+    mysql_rollback(db);
+    return -1;
+}

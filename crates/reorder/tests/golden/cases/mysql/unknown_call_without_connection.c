@@ -1,0 +1,24 @@
+// The connection may stand in a variable of the other file.
+// api: mysql
+// expect: unchanged
+// keeps: barrier, last query before it has left: calls `changed`
+#include <mysql.h>
+
+long changed(void);
+
+int pay(MYSQL *db, long *out)
+{
+    if (mysql_query(db, "START TRANSACTION"))
+        return -1;
+    if (mysql_query(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1"))
+        goto fail;
+    if (mysql_query(db, "UPDATE customer SET c_visits = 1 WHERE c_id = 2"))
+        goto fail;
+    *out = changed();
+    if (mysql_query(db, "COMMIT"))
+        goto fail;
+    return 0;
+fail:
+    mysql_rollback(db);
+    return -1;
+}
