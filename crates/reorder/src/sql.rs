@@ -180,8 +180,19 @@ pub struct TableAccess {
     /// True if it reads rows with `FOR UPDATE` or `FOR SHARE`, or the like. MySQL also locks what
     /// a query reads that changes another table.
     pub locks: bool,
+    /// The lock in which it holds each row that it reads, the weakest of all places in which the
+    /// query names the table. Not known for a view.
+    pub held: Held,
     /// True if it leaves out rows that others have locked (`SKIP LOCKED`).
     pub skips_locked: bool,
+    /// True if it fails if others have locked a row, at once or after a time (`NOWAIT`, `WAIT 3`).
+    pub fails_locked: bool,
+    /// Those of the columns that it reads which may decide what rows it finds: all but those that
+    /// only its results have. Only for a table of which the query holds the rows.
+    pub chosen_by: Columns,
+    /// True if its condition is that of `equal` and nothing else, so that it finds the row if there
+    /// is one.
+    pub is_sure: bool,
     /// The columns that its condition requires to be equal to a value that does not come from a
     /// table, all at once (`AND`): the row's key, if they contain one. For an `INSERT` of one row,
     /// the columns of the row; if it may also change the row that stands in its way, only the
@@ -192,6 +203,18 @@ pub struct TableAccess {
     pub equal: BTreeMap<String, Value>,
     /// The number of times that the query names the table.
     pub occurrences: usize,
+}
+
+/// The lock in which a query holds the rows that it reads until the end of the transaction.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Held {
+    /// None, or one that lets others update the row (`FOR KEY SHARE`).
+    #[default]
+    Not,
+    /// A lock that others may have as well (`FOR SHARE`).
+    Shared,
+    /// A lock that only one transaction has (`FOR UPDATE`, `FOR NO KEY UPDATE`).
+    Exclusive,
 }
 
 /// A set of columns.

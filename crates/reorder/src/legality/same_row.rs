@@ -12,7 +12,7 @@ use crate::{
         reaching::DefinitionIndex,
     },
     ir::ExpressionKind,
-    sql::{QueryKind, TableAccess, Value},
+    sql::{Held, QueryKind, TableAccess, Value},
     units::UnitQuery,
 };
 
@@ -159,10 +159,7 @@ pub(crate) fn same_row(
 /// Returns true if a query locks rows of a table exclusively and waits for them.
 pub(crate) fn locks(call: &Call<'_, '_>, table: &str) -> bool {
     let query = &call.query.query;
-    let reads = |access: &TableAccess| {
-        let text = call.query.text.to_ascii_uppercase();
-        access.locks && !text.contains("SHARE") && !text.contains("SKIP")
-    };
+    let reads = |access: &TableAccess| access.held == Held::Exclusive && !access.skips_locked;
     let access = query.tables.get(table).filter(|_| query.kind == QueryKind::Write);
     access.is_some_and(|one| !one.inserts && (!one.writes.is_empty() || reads(one)))
 }

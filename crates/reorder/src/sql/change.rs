@@ -7,7 +7,11 @@ use sqlparser::ast::{
     SqliteOnConflict, Statement, TableFactor, TableWithJoins, Update, UpdateTableFromKind,
 };
 
-use super::{BadQuery, Columns, QueryKind, names, scope::Scope, select::Analysis};
+use super::{
+    BadQuery, Columns, QueryKind, names,
+    scope::Scope,
+    select::{Analysis, is_one_table},
+};
 use crate::api::Server;
 
 impl Analysis<'_> {
@@ -51,7 +55,7 @@ impl Analysis<'_> {
         self.from(from, &mut scope)?;
         for part in [tables, from] {
             for item in part {
-                self.walk(item, &scope, false)?;
+                self.walk(item, &scope, None)?;
             }
             self.joins(part, &scope)?;
             self.require_joins(part, &scope);
@@ -60,9 +64,12 @@ impl Analysis<'_> {
         if update.or == Some(SqliteOnConflict::Replace) {
             self.replace_rows(&scope);
         }
-        self.condition(update.selection.as_ref(), &scope)?;
-        self.walk(&update.order_by, &scope, false)?;
-        self.walk(&update.limit, &scope, false)?;
+        let count = self.condition(update.selection.as_ref(), &scope)?;
+        if from.is_empty() && update.limit.is_none() && is_one_table(tables) {
+            self.sure = scope.tables().next().map(str::to_owned).zip(count);
+        }
+        self.walk(&update.order_by, &scope, None)?;
+        self.walk(&update.limit, &scope, None)?;
         self.query.depends_on_rows |= update.limit.is_some();
         self.returning(update.returning.as_deref(), &scope)
     }
@@ -83,11 +90,16 @@ impl Analysis<'_> {
         self.from(from, scope)
     }
 
-    /// Records a condition.
-    fn condition(&mut self, condition: Option<&Expr>, scope: &Scope<'_>) -> Result<(), BadQuery> {
-        let Some(condition) = condition else { return Ok(()) };
-        self.require(condition, scope);
-        self.walk(condition, scope, false)
+    /// Records a condition. Returns the number of equalities of which alone it consists.
+    fn condition(
+        &mut self,
+        condition: Option<&Expr>,
+        scope: &Scope<'_>,
+    ) -> Result<Option<usize>, BadQuery> {
+        let Some(condition) = condition else { return Ok(None) };
+        let count = self.require(condition, scope);
+        self.walk(condition, scope, None)?;
+        Ok(count)
     }
 
     /// Records a `RETURNING`.
@@ -99,13 +111,13 @@ impl Analysis<'_> {
         let Some(items) = items else { return Ok(()) };
         self.query.depends_on_rows = true;
         self.wildcards(items, scope)?;
-        items.iter().try_for_each(|item| self.walk(item, scope, false))
+        items.iter().try_for_each(|item| self.walk(item, scope, None))
     }
 
     /// Records assignments to the tables of a scope.
     fn assign(&mut self, assignments: &[Assignment], scope: &Scope<'_>) -> Result<(), BadQuery> {
         for Assignment { target, value } in assignments {
-            self.walk(value, scope, false)?;
+            self.walk(value, scope, None)?;
             if self.is_default(value) {
                 let tables: Vec<String> = scope.tables().map(str::to_owned).collect();
                 tables.iter().for_each(|table| self.all_defaults(table));
@@ -242,7 +254,7 @@ impl Analysis<'_> {
         }
         for part in parts {
             for item in part {
-                self.walk(item, &scope, false)?;
+                self.walk(item, &scope, None)?;
             }
             self.joins(part, &scope)?;
             self.require_joins(part, &scope);
@@ -256,8 +268,8 @@ impl Analysis<'_> {
         }
         self.delete_from(delete, &targets, &scope)?;
         self.condition(delete.selection.as_ref(), &scope)?;
-        self.walk(&delete.order_by, &scope, false)?;
-        self.walk(&delete.limit, &scope, false)?;
+        self.walk(&delete.order_by, &scope, None)?;
+        self.walk(&delete.limit, &scope, None)?;
         self.query.depends_on_rows |= delete.limit.is_some();
         self.returning(delete.returning.as_deref(), &scope)
     }

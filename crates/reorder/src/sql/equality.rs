@@ -11,26 +11,32 @@ use sqlparser::ast::{
 use super::{Value, names, scope::Scope, select::Analysis};
 
 impl Analysis<'_> {
-    /// Records the equalities that a condition requires.
-    pub(super) fn require(&mut self, condition: &Expr, scope: &Scope<'_>) {
-        let mut open = vec![condition];
+    /// Records the equalities that a condition requires. Returns their number, if the condition
+    /// consists of them alone, each of another column.
+    pub(super) fn require(&mut self, condition: &Expr, scope: &Scope<'_>) -> Option<usize> {
+        let (mut open, mut count) = (vec![condition], Some(0));
         while let Some(condition) = open.pop() {
-            match condition {
-                Expr::Nested(inner) => open.push(inner),
+            let found = match condition {
+                Expr::Nested(inner) => {
+                    open.push(inner);
+                    Some(0)
+                }
                 Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
                     open.extend([&**right, &**left]);
+                    Some(0)
                 }
                 Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => {
-                    self.equal(left, right, scope);
+                    self.equal(left, right, scope)
                 }
-                Expr::InList { expr, list, negated: false } => {
-                    if let [value] = &list[..] {
-                        self.equal(expr, value, scope);
-                    }
-                }
-                _ => {}
-            }
+                Expr::InList { expr, list, negated: false } => match &list[..] {
+                    [value] => self.equal(expr, value, scope),
+                    _ => None,
+                },
+                _ => None,
+            };
+            count = count.zip(found).map(|(all, one)| all + one);
         }
+        count
     }
 
     /// Records the equalities that the inner joins of a `FROM` require.
@@ -42,25 +48,30 @@ impl Analysis<'_> {
                 TableFactor::NestedJoin { table_with_joins, .. } => Some(&**table_with_joins),
                 _ => None,
             }));
-            joins.iter().filter_map(inner_condition).for_each(|on| self.require(on, scope));
+            for on in joins.iter().filter_map(inner_condition) {
+                self.require(on, scope);
+            }
         }
     }
 
-    /// Records `left = right`, if one is a column and the other a value.
-    fn equal(&mut self, left: &Expr, right: &Expr, scope: &Scope<'_>) {
+    /// Records `left = right`, if one is a column and the other a value. Returns the number of
+    /// columns, if all of them are recorded for the first time.
+    fn equal(&mut self, left: &Expr, right: &Expr, scope: &Scope<'_>) -> Option<usize> {
         match (strip(left), strip(right)) {
             (Expr::Tuple(columns), Expr::Tuple(values)) if columns.len() == values.len() => {
-                for (column, value) in columns.iter().zip(values) {
-                    self.equal(column, value, scope);
-                }
+                let pairs = columns.iter().zip(values);
+                let counts: Vec<Option<usize>> =
+                    pairs.map(|(column, value)| self.equal(column, value, scope)).collect();
+                counts.into_iter().sum()
             }
             (column, other) => {
                 let found = self.column_and_value(column, other, scope);
                 let found = found.or_else(|| self.column_and_value(other, column, scope));
-                if let Some((table, column, value)) = found {
-                    let access = self.query.tables.entry(table).or_default();
-                    access.equal.entry(column).or_insert(value);
-                }
+                let (table, column, value) = found?;
+                let equal = &mut self.query.tables.entry(table).or_default().equal;
+                let is_new = !equal.contains_key(&column);
+                equal.entry(column).or_insert(value);
+                is_new.then_some(1)
             }
         }
     }

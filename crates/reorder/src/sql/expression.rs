@@ -11,7 +11,12 @@ use sqlparser::ast::{
     SelectItem, SelectItemQualifiedWildcardKind, TableFactor, Value, ValueWithSpan, Visit, Visitor,
 };
 
-use super::{BadQuery, Columns, names, scope::Reads, scope::Scope, select::Analysis};
+use super::{
+    BadQuery, Columns, names,
+    scope::Reads,
+    scope::Scope,
+    select::{Analysis, Locking},
+};
 use crate::api::Server;
 
 /// The functions that are called without parentheses.
@@ -70,8 +75,8 @@ struct Walk<'x, 's, 'a> {
     queries: usize,
     /// The number of items of `FROM` around the place.
     factors: usize,
-    /// True if the part's locking clause also locks what the queries in its `FROM` read.
-    locked: bool,
+    /// How the part's locking clause also locks what the queries in its `FROM` read.
+    locked: Option<Locking>,
 }
 
 type Flow = ControlFlow<Box<BadQuery>>;
@@ -91,7 +96,8 @@ impl Visitor for Walk<'_, '_, '_> {
         if self.queries > 1 {
             return ControlFlow::Continue(());
         }
-        flow(self.analysis.query(query, Some(self.scope), self.locked && self.factors > 0))
+        let locked = self.locked.filter(|_| self.factors > 0);
+        flow(self.analysis.query(query, Some(self.scope), locked))
     }
 
     fn post_visit_query(&mut self, _: &Query) -> Flow {
@@ -122,13 +128,13 @@ impl Visitor for Walk<'_, '_, '_> {
 }
 
 impl Analysis<'_> {
-    /// Records what a part of a query reads and calls. `locked` is true if its locking clause also
+    /// Records what a part of a query reads and calls. `locked` says how its locking clause also
     /// locks what the queries in its `FROM` read.
     pub(super) fn walk<V: Visit>(
         &mut self,
         part: &V,
         scope: &Scope<'_>,
-        locked: bool,
+        locked: Option<Locking>,
     ) -> Result<(), BadQuery> {
         let mut walk = Walk { analysis: self, scope, queries: 0, factors: 0, locked };
         match part.visit(&mut walk) {
@@ -141,9 +147,12 @@ impl Analysis<'_> {
     pub(super) fn read(&mut self, reads: Reads) {
         for (table, column) in reads {
             let access = self.query.tables.entry(table).or_default();
-            match column {
-                Some(column) => access.reads.add(&column),
-                None => access.reads = Columns::All,
+            let chooses = (!self.in_results).then_some(&mut access.chosen_by);
+            for columns in [Some(&mut access.reads), chooses].into_iter().flatten() {
+                match &column {
+                    Some(column) => columns.add(column),
+                    None => *columns = Columns::All,
+                }
             }
         }
     }

@@ -4,7 +4,7 @@
 //! Each clause is replaced by one that locks, reads and writes the same tables:
 //!
 //! - `FOR NO KEY UPDATE` is `FOR UPDATE`; `FOR KEY SHARE` and `LOCK IN SHARE MODE` are `FOR SHARE`;
-//!   `OF a, b` are two clauses; a `LIMIT` behind the clause stands before it.
+//!   `WAIT 3` is `NOWAIT`; `OF a, b` are two clauses; a `LIMIT` behind the clause stands before it.
 //! - `TABLE t` is `SELECT * FROM t`.
 //! - `UPDATE a, b SET` is `UPDATE a JOIN b SET`.
 //! - `ONLY t` is `t`: the table without those that inherit from it counts as the whole table.
@@ -24,6 +24,8 @@ pub(super) struct Rewritten {
     pub(super) tokens: Vec<TokenWithSpan>,
     /// The number of clauses that lock.
     pub(super) locks: usize,
+    /// True if one of them is `FOR KEY SHARE`.
+    pub(super) key_share: bool,
     /// True if the query skips rows that a unique key refuses: `UPDATE IGNORE`, `DELETE IGNORE`.
     pub(super) ignore: bool,
     /// True if the server chooses automatic numbers instead of the given ones.
@@ -40,6 +42,7 @@ pub(super) fn rewrite(tokens: Vec<TokenWithSpan>, server: Server) -> Rewritten {
         out: Rewritten {
             tokens: Vec::with_capacity(tokens.len()),
             locks: 0,
+            key_share: false,
             ignore: false,
             overriding_user: false,
         },
@@ -48,6 +51,17 @@ pub(super) fn rewrite(tokens: Vec<TokenWithSpan>, server: Server) -> Rewritten {
         out.step();
     }
     out.out
+}
+
+/// What a locking clause does about a row that another transaction has locked.
+#[derive(Clone, Copy)]
+enum Wait {
+    /// It waits.
+    Unlimited,
+    /// It fails, at once or after a time.
+    Limited,
+    /// It leaves the row out.
+    Skips,
 }
 
 struct Rewriter<'a> {
@@ -153,9 +167,10 @@ impl Rewriter<'_> {
     /// Rewrites a locking clause.
     fn lock(&mut self, (word, keyword): (&str, Keyword), length: usize) {
         let from = self.out.tokens.len();
+        self.out.key_share |= self.words(0, &["FOR", "KEY", "SHARE"]);
         self.at += length;
         let names = self.lock_names();
-        let skips_locked = self.skip_wait();
+        let wait = self.wait();
         for name in &names {
             self.out.locks += 1;
             self.push_word("FOR", Keyword::FOR);
@@ -164,9 +179,13 @@ impl Rewriter<'_> {
                 self.push_word("OF", Keyword::OF);
                 self.out.tokens.extend_from_slice(name);
             }
-            if skips_locked {
-                self.push_word("SKIP", Keyword::SKIP);
-                self.push_word("LOCKED", Keyword::LOCKED);
+            match wait {
+                Wait::Unlimited => {}
+                Wait::Limited => self.push_word("NOWAIT", Keyword::NOWAIT),
+                Wait::Skips => {
+                    self.push_word("SKIP", Keyword::SKIP);
+                    self.push_word("LOCKED", Keyword::LOCKED);
+                }
             }
         }
         self.move_limit(from);
@@ -193,15 +212,19 @@ impl Rewriter<'_> {
         names
     }
 
-    /// Skips what the clause says about waiting. Returns true if it leaves out locked rows.
-    fn skip_wait(&mut self) -> bool {
-        let skips_locked = self.words(0, &["SKIP", "LOCKED"]);
-        if self.words(0, &["NOWAIT"]) {
-            self.at += 1;
-        } else if skips_locked || self.words(0, &["WAIT"]) {
-            self.at += 2;
-        }
-        skips_locked
+    /// Skips what the clause says about waiting, and returns it.
+    fn wait(&mut self) -> Wait {
+        let (wait, length) = if self.words(0, &["SKIP", "LOCKED"]) {
+            (Wait::Skips, 2)
+        } else if self.words(0, &["NOWAIT"]) {
+            (Wait::Limited, 1)
+        } else if self.words(0, &["WAIT"]) {
+            (Wait::Limited, 2)
+        } else {
+            (Wait::Unlimited, 0)
+        };
+        self.at += length;
+        wait
     }
 
     /// Moves a `LIMIT` that stands behind the clause before it.

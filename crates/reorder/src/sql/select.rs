@@ -3,20 +3,22 @@
 mod check;
 mod finish;
 mod join;
+mod lock;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sqlparser::{
     ast::{
-        LockClause, NonBlock, ObjectName, Query as Tree, Select, SelectItem, SetExpr, Spanned,
-        Statement, TableAlias, TableFactor, TableWithJoins,
+        ObjectName, Query as Tree, Select, SelectItem, SetExpr, Spanned, Statement, TableAlias,
+        TableFactor, TableWithJoins,
     },
     parser::{Parser, ParserError},
     tokenizer::{Location, Token, TokenWithSpan},
 };
 
+pub(super) use self::lock::Locking;
 use super::{
-    BadQuery, Query, QueryKind, names,
+    BadQuery, Held, Query, names,
     rewrite::{Rewritten, rewrite},
     scope::{Relation, Scope},
     text::{bad_at, dialect},
@@ -40,6 +42,14 @@ pub(super) struct Analysis<'s> {
     pub(super) overriding_user: bool,
     /// The names that are no tables: common table expressions and aliases.
     pub(super) defined: BTreeSet<String>,
+    /// True if a locking clause is `FOR KEY SHARE`.
+    key_share: bool,
+    /// True while only what the results have is walked through.
+    pub(super) in_results: bool,
+    /// The places of each table whose rows are locked, by number, and the weakest of their locks.
+    held: BTreeMap<String, (usize, Held)>,
+    /// The table whose rows are chosen by equalities alone, and the number of those.
+    pub(super) sure: Option<(String, usize)>,
 }
 
 /// Returns what a statement does; `None` if it may do anything.
@@ -48,7 +58,7 @@ pub(super) fn analyze(
     server: Server,
     schema: &Schema,
 ) -> Result<Option<Query>, BadQuery> {
-    let Rewritten { tokens, locks, ignore, overriding_user } = rewrite(tokens, server);
+    let Rewritten { tokens, locks, key_share, ignore, overriding_user } = rewrite(tokens, server);
     let statement = parse(tokens.clone(), server)?;
     let mut analysis = Analysis {
         server,
@@ -58,12 +68,16 @@ pub(super) fn analyze(
         ignore,
         overriding_user,
         defined: BTreeSet::new(),
+        key_share,
+        in_results: false,
+        held: BTreeMap::new(),
+        sure: None,
     };
     let scope = Scope::default();
     match &statement {
         Statement::Query(query) => {
             analysis.query.returns_rows = returns_rows(&query.body);
-            analysis.query(query, None, false)?;
+            analysis.query(query, None, None)?;
         }
         statement => {
             analysis.query.returns_rows = is_returning(statement);
@@ -134,7 +148,7 @@ impl Analysis<'_> {
         &mut self,
         query: &Tree,
         outer: Option<&Scope<'_>>,
-        locked: bool,
+        locked: Option<Locking>,
     ) -> Result<(), BadQuery> {
         if !query.pipe_operators.is_empty() {
             return Err(self.unsupported(query.span().start, "`|>`"));
@@ -149,7 +163,7 @@ impl Analysis<'_> {
                 scope.expressions.extend(all.iter().cloned());
             }
             for (one, name) in with.cte_tables.iter().zip(all) {
-                self.query(&one.query, Some(&scope), false)?;
+                self.query(&one.query, Some(&scope), None)?;
                 scope.expressions.insert(name);
             }
         }
@@ -162,12 +176,13 @@ impl Analysis<'_> {
         body: &SetExpr,
         scope: &Scope<'_>,
         of: Option<&Tree>,
-        locked: bool,
+        locked: Option<Locking>,
     ) -> Result<(), BadQuery> {
         if let SetExpr::Select(select) = body {
             return self.select(select, scope, of, locked);
         }
-        let locked = locked || of.is_some_and(|query| !query.locks.is_empty());
+        let is_locked = locked.is_some() || of.is_some_and(|query| !query.locks.is_empty());
+        let locked = is_locked.then(Locking::default);
         match body {
             SetExpr::Select(_) => {}
             SetExpr::Query(query) => self.query(query, Some(scope), locked)?,
@@ -193,10 +208,10 @@ impl Analysis<'_> {
 
     /// Analyses the clauses behind the body of a query.
     fn other_clauses(&mut self, query: &Tree, scope: &Scope<'_>) -> Result<(), BadQuery> {
-        self.walk(&query.order_by, scope, false)?;
-        self.walk(&query.limit_clause, scope, false)?;
-        self.walk(&query.fetch, scope, false)?;
-        self.walk(&query.settings, scope, false)
+        self.walk(&query.order_by, scope, None)?;
+        self.walk(&query.limit_clause, scope, None)?;
+        self.walk(&query.fetch, scope, None)?;
+        self.walk(&query.settings, scope, None)
     }
 
     /// Analyses a `SELECT`.
@@ -205,7 +220,7 @@ impl Analysis<'_> {
         select: &Select,
         outer: &Scope<'_>,
         of: Option<&Tree>,
-        locked: bool,
+        locked: Option<Locking>,
     ) -> Result<(), BadQuery> {
         let clauses = of.map_or(&[][..], |query| &query.locks);
         self.other |= select.into.is_some();
@@ -216,50 +231,26 @@ impl Analysis<'_> {
             }
         }
         self.from(&select.from, &mut scope)?;
+        // The results of a query within another may decide what that one finds.
+        let around = std::mem::replace(&mut self.in_results, in_top_query(outer));
         self.wildcards(&select.projection, &scope)?;
-        self.walk(select, &scope, locked || !clauses.is_empty())?;
+        self.walk(&select.projection, &scope, None)?;
+        self.in_results = false;
+        let rest = Select { projection: Vec::new(), ..select.clone() };
+        self.walk(&rest, &scope, self.locked_within(clauses, locked))?;
         self.joins(&select.from, &scope)?;
-        if let Some(condition) = &select.selection {
-            self.require(condition, &scope);
+        let count = select.selection.as_ref().and_then(|one| self.require(one, &scope));
+        let limits = of.is_some_and(|query| query.limit_clause.is_some() || query.fetch.is_some());
+        if in_top_query(outer) && of.is_some() && !limits && is_one_table(&select.from) {
+            self.sure = scope.tables().next().map(str::to_owned).zip(count);
         }
         self.require_joins(&select.from, &scope);
-        if locked || !clauses.is_empty() {
+        if locked.is_some() || !clauses.is_empty() {
             self.lock(clauses, locked, &scope)?;
         }
-        of.map_or(Ok(()), |query| self.other_clauses(query, &scope))
-    }
-
-    /// Records that a `SELECT` locks rows of its tables, or only of those that `OF` names.
-    fn lock(
-        &mut self,
-        clauses: &[LockClause],
-        every: bool,
-        scope: &Scope<'_>,
-    ) -> Result<(), BadQuery> {
-        self.query.kind = QueryKind::Write;
-        let mut named = BTreeSet::new();
-        for name in clauses.iter().filter_map(|clause| clause.of.as_ref()) {
-            named.extend(self.parts(name)?.pop());
-        }
-        let every = every || clauses.iter().any(|clause| clause.of.is_none());
-        for relation in &scope.relations {
-            let is_named = relation.alias.as_ref().is_some_and(|alias| named.remove(alias));
-            if let Some(table) = &relation.table
-                && (every || is_named)
-            {
-                let access = self.query.tables.entry(table.clone()).or_default();
-                access.locks = true;
-                access.skips_locked |=
-                    clauses.iter().any(|clause| clause.nonblock == Some(NonBlock::SkipLocked));
-            }
-        }
-        match named.pop_first() {
-            Some(name) => {
-                let message = format!("`OF {name}` names no table of this `FROM`: correct the SQL");
-                Err(BadQuery { line: 0, column: 0, message })
-            }
-            None => Ok(()),
-        }
+        of.map_or(Ok(()), |query| self.other_clauses(query, &scope))?;
+        self.in_results = around;
+        Ok(())
     }
 
     /// Adds the relations of a `FROM` to a scope.
@@ -345,6 +336,23 @@ impl Analysis<'_> {
         self.query.tables.entry(table.clone()).or_default().occurrences += 1;
         Ok(Some(table))
     }
+}
+
+/// Returns true if a scope is around the statement itself, and not around a query within another.
+fn in_top_query(outer: &Scope<'_>) -> bool {
+    outer.outer.is_none() && outer.relations.is_empty()
+}
+
+/// Returns true if a `FROM` has one table, all of whose rows the query may find.
+pub(super) fn is_one_table(from: &[TableWithJoins]) -> bool {
+    let [TableWithJoins { relation, joins }] = from else { return false };
+    let whole = |factor: &TableFactor| match factor {
+        TableFactor::Table { args: None, sample: None, partitions, version: None, .. } => {
+            partitions.is_empty()
+        }
+        _ => false,
+    };
+    joins.is_empty() && whole(relation)
 }
 
 /// Returns true if a statement has a `RETURNING`.

@@ -45,13 +45,17 @@ fn describe_columns(name: &str, columns: &Columns) -> String {
 
 fn describe_access(table: &str, access: &TableAccess) -> String {
     let TableAccess { reads, writes, inserts, deletes, .. } = access;
-    let TableAccess { locks, skips_locked, equal, occurrences, .. } = access;
+    let TableAccess { locks, held, skips_locked, fails_locked, equal, occurrences, .. } = access;
+    let only_locks = *locks && *held == Held::Not;
     let mut line = format!("    {table}:");
     let flags = [
         (inserts, " inserts"),
         (deletes, " deletes"),
         (locks, " locks"),
+        (&only_locks, " without holding"),
+        (&(*held == Held::Shared), " shared"),
         (skips_locked, " skips locked"),
+        (fails_locked, " fails if locked"),
     ];
     for (flag, word) in flags {
         line += if *flag { word } else { "" };

@@ -79,14 +79,14 @@ impl Analysis<'_> {
     ) -> Result<BTreeSet<String>, BadQuery> {
         let mut given = BTreeSet::new();
         for assignment in &insert.assignments {
-            self.walk(&assignment.value, outer, false)?;
+            self.walk(&assignment.value, outer, None)?;
             if let AssignmentTarget::ColumnName(name) = &assignment.target {
                 let name = self.parts(name)?.pop().unwrap_or_default();
                 self.give(table, &name, &assignment.value, true, &mut given);
             }
         }
         let Some(source) = &insert.source else { return Ok(given) };
-        self.query(source, Some(outer), false)?;
+        self.query(source, Some(outer), None)?;
         let SetExpr::Values(values) = &*source.body else {
             given.extend(columns.iter().cloned());
             return Ok(given);
@@ -211,7 +211,7 @@ impl Analysis<'_> {
     ) -> Result<Arbiter, BadQuery> {
         if let OnConflictAction::DoUpdate(update) = &conflict.action {
             self.assign(&update.assignments, scope)?;
-            self.walk(&update.selection, scope, false)?;
+            self.walk(&update.selection, scope, None)?;
         }
         let key = match &conflict.conflict_target {
             Some(ConflictTarget::Columns(columns)) => {

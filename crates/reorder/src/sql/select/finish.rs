@@ -6,7 +6,7 @@ use super::Analysis;
 use crate::{
     api::Server,
     schema::{Event, Rule},
-    sql::{Columns, Query, TableAccess},
+    sql::{Columns, Held, Query, TableAccess},
 };
 
 impl Analysis<'_> {
@@ -26,6 +26,7 @@ impl Analysis<'_> {
             };
             access.equal.retain(|column, _| access.occurrences == 1 && !writes.contains(column));
         }
+        self.add_locks();
         let tables = &mut self.query.tables;
         if self.server == Server::Mysql && tables.values().any(changes) {
             tables.values_mut().filter(|access| !changes(access)).for_each(|one| one.locks = true);
@@ -33,6 +34,24 @@ impl Analysis<'_> {
         self.query.depends_on_rows |= tables.len() > 1
             || tables.values().any(|access| !changes(access) || access.occurrences > 1);
         Some(self.query)
+    }
+
+    /// Records in which lock the rows of each table are held, and whether the row of `equal` is
+    /// found for sure: not if an equality of the condition is not among them, because the query
+    /// assigns its column. A policy may hide the row.
+    fn add_locks(&mut self) {
+        for (name, access) in &mut self.query.tables {
+            let held = self.held.get(name).filter(|(places, _)| *places == access.occurrences);
+            let is_view = self.schema.is_view(name);
+            access.held = held.filter(|_| !is_view).map_or(Held::Not, |(_, held)| *held);
+            if access.held == Held::Not {
+                access.chosen_by = Columns::default();
+            }
+            let count = self.sure.as_ref().filter(|(table, _)| table == name).map(|one| one.1);
+            access.is_sure = access.occurrences == 1
+                && count == Some(access.equal.len())
+                && !self.schema.has_rule(name, Event::Select);
+        }
     }
 
     /// Records the functions that the server calls for each written row.

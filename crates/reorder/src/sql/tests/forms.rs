@@ -75,7 +75,31 @@ fn locking_clauses_lock_the_tables_that_they_name() {
             Mysql,
             "SELECT i_id FROM item WHERE i_id = 3 LOCK IN SHARE MODE",
             "Write, 0 parameters, returns rows, depends on rows \
-             item: locks reads i_id equal i_id=3",
+             item: locks shared reads i_id equal i_id=3",
+        ),
+        (
+            Postgresql,
+            "SELECT i_id FROM item WHERE i_id = 3 FOR KEY SHARE",
+            "Write, 0 parameters, returns rows, depends on rows \
+             item: locks without holding reads i_id equal i_id=3",
+        ),
+        (
+            Postgresql,
+            "SELECT a.i_id FROM item a, item b FOR UPDATE OF b NOWAIT",
+            "Write, 0 parameters, returns rows, depends on rows \
+             item: locks without holding fails if locked reads i_id times 2",
+        ),
+        (
+            Mysql,
+            "SELECT a FROM (SELECT i_id AS a FROM item) AS x FOR UPDATE WAIT 3",
+            "Write, 0 parameters, returns rows, depends on rows \
+             item: locks without holding fails if locked reads i_id",
+        ),
+        (
+            Postgresql,
+            "SELECT i_id FROM item, LATERAL (SELECT s_i FROM stock) s FOR UPDATE OF item",
+            "Write, 0 parameters, returns rows, depends on rows \
+             item: locks reads i_id stock: locks without holding reads s_i",
         ),
         (
             Postgresql,
@@ -276,13 +300,13 @@ fn mysql_locks_what_a_change_reads() {
             Mysql,
             "INSERT INTO item SELECT s_i, s_w FROM stock WHERE s_w = 1",
             "Write, 0 parameters, depends on rows \
-             item: inserts stock: locks reads s_i,s_w equal s_w=1",
+             item: inserts stock: locks without holding reads s_i,s_w equal s_w=1",
         ),
         (
             Mysql,
             "UPDATE item, stock SET i_price = 1 WHERE i_id = s_i AND s_i IN (2, 3)",
             "Write, 0 parameters, depends on rows \
-             item: reads i_id writes i_price stock: locks reads s_i",
+             item: reads i_id writes i_price stock: locks without holding reads s_i",
         ),
         (Mysql, "SELECT 1 FROM dual", "Read, 0 parameters, returns rows"),
         (

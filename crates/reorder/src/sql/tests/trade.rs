@@ -98,7 +98,7 @@ fn queries_do_the_same_on_both_servers_and_report_each_table_that_they_name() {
             let (mut text, mut locks) = ((*text).to_owned(), "");
             if server == Server::Mysql {
                 (1..9).for_each(|number| text = text.replace(&format!("${number}"), "?"));
-                locks = "locks ";
+                locks = "locks without holding ";
             }
             let query =
                 analyze(&text, server, &schema).unwrap_or_else(|bad| panic!("{text}: {bad}"));
