@@ -20,6 +20,8 @@ mod agreement;
 mod calls;
 mod compound;
 mod constants;
+mod defaults;
+mod endings;
 mod expanded;
 mod expansion;
 mod expressions;

@@ -105,8 +105,7 @@ impl<'tu> Lowering<'tu, '_> {
             let value = self.expression(value);
             return Expression { range: range.or(value.range), kind: value.kind };
         }
-        let types = function.get_type().and_then(|ty| ty.get_argument_types());
-        let arguments = self.arguments(&arguments, types);
+        let arguments = self.arguments_of(function, &arguments);
         let result = entity.get_type().map_or(Type::Void, types::lower);
         let callee = Callee::Function(self.called_name(function));
         Expression {
@@ -117,7 +116,6 @@ impl<'tu> Lowering<'tu, '_> {
 
     fn call_of_method(&mut self, entity: Entity<'tu>, method: Entity<'tu>) -> Kind {
         let arguments = entity.get_arguments().unwrap_or_default();
-        let types = method.get_type().and_then(|ty| ty.get_argument_types());
         let children = operands(entity);
         let member = children.first().map(|&callee| self.strip(callee));
         let member = member.filter(|callee| {
@@ -134,13 +132,13 @@ impl<'tu> Lowering<'tu, '_> {
                     None => return Kind::Opaque("a method of an unknown object".to_owned()),
                 }
             }
-            lowered.extend(self.arguments(&arguments, types));
+            lowered.extend(self.arguments_of(method, &arguments));
         } else if method.is_static_method() {
-            lowered = self.arguments(&arguments, types);
+            lowered = self.arguments_of(method, &arguments);
         } else if let Some((&object, rest)) = arguments.split_first() {
             // An operator: the object is its first operand.
             lowered.push(self.expression(object));
-            lowered.extend(self.arguments(rest, types));
+            lowered.extend(self.arguments_of(method, rest));
         } else {
             return Kind::Opaque("a method of an unknown object".to_owned());
         }
@@ -158,13 +156,24 @@ impl<'tu> Lowering<'tu, '_> {
         let class = constructor.get_semantic_parent().map(types::qualified_name);
         let class = class.unwrap_or_default();
         let arguments = entity.get_arguments().unwrap_or_default();
-        let types = constructor.get_type().and_then(|ty| ty.get_argument_types());
-        let arguments = self.arguments(&arguments, types);
+        let arguments = self.arguments_of(constructor, &arguments);
         Kind::Construct(class, arguments)
     }
 
+    /// Lowers the arguments of a function, with the default arguments that have an effect.
+    fn arguments_of(
+        &mut self,
+        function: Entity<'tu>,
+        arguments: &[Entity<'tu>],
+    ) -> Vec<Expression> {
+        let types = function.get_type().and_then(|ty| ty.get_argument_types());
+        let mut lowered = self.arguments(arguments, types);
+        lowered.extend(self.left_out_arguments(function, lowered.len()));
+        lowered
+    }
+
     /// Lowers arguments; those that are bound to references become addresses. Default arguments,
-    /// which are not written, are left out.
+    /// which are not written, are left out here.
     fn arguments(
         &mut self,
         arguments: &[Entity<'tu>],

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use clang::{Entity, EntityKind, EvaluationResult};
 
 use super::{
+    endings::members,
     lowering::{Lowering, operands},
     types,
 };
@@ -96,7 +97,14 @@ impl<'tu> Lowering<'tu, '_> {
             {
                 self.expression(elements[0]).kind
             }
-            (Some(Type::Array { of, .. }), _) => self.array_list(&elements, &of),
+            (Some(Type::Array { of, length }), _) => {
+                let is_filled = length == Some(elements.len() as u64);
+                if !is_filled && ty.is_some_and(|ty| self.runs_by_default(ty, 0)) {
+                    let reason = "a list that leaves out elements whose defaults are no constants";
+                    return Kind::Opaque(reason.to_owned());
+                }
+                self.array_list(&elements, &of)
+            }
             (Some(Type::Record(_) | Type::Class(_)), Some(fields)) => {
                 self.record_list(&elements, &fields, ty)
             }
@@ -157,6 +165,9 @@ impl<'tu> Lowering<'tu, '_> {
         let union = ty
             .and_then(|ty| ty.get_canonical_type().get_declaration())
             .is_some_and(|record| record.get_kind() == EntityKind::UnionDecl);
+        if ty.is_some_and(|ty| self.has_base(ty)) {
+            return Kind::Opaque("a list of initializers of a class with a base class".to_owned());
+        }
         let mut values: Vec<Option<Expression>> = Vec::new();
         let mut place = 0;
         for &element in elements {
@@ -182,8 +193,23 @@ impl<'tu> Lowering<'tu, '_> {
             values[place] = Some(self.bound(value, is_reference));
             place += 1;
         }
-        let zero = || Expression { range: None, kind: Kind::Constant("0".to_owned()) };
-        Kind::List(values.into_iter().map(|value| value.unwrap_or_else(zero)).collect())
+        if ty.is_some_and(|ty| ty.is_pod()) || union {
+            let zero = || Expression { range: None, kind: Kind::Constant("0".to_owned()) };
+            return Kind::List(values.into_iter().map(|one| one.unwrap_or_else(zero)).collect());
+        }
+        values.resize(fields.len(), None);
+        let values = values.into_iter().zip(fields);
+        Kind::List(
+            values
+                .map(|(value, &field)| value.unwrap_or_else(|| self.left_out_field(field)))
+                .collect(),
+        )
+    }
+
+    fn has_base(&self, ty: clang::Type<'tu>) -> bool {
+        let class = ty.get_canonical_type().get_declaration().and_then(|one| one.get_definition());
+        let is_base = |one: &Entity<'tu>| one.get_kind() == EntityKind::BaseSpecifier;
+        class.is_some_and(|class| members(class).iter().any(is_base))
     }
 
     /// Returns true if an element initializes an object of the type alone: braces may be left out

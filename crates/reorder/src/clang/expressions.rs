@@ -18,11 +18,29 @@ use crate::{
 impl<'tu> Lowering<'tu, '_> {
     /// Lowers an expression.
     pub(super) fn expression(&mut self, entity: Entity<'tu>) -> Expression {
+        let (core, _) = self.stripped(entity);
+        match self.ends_unseen(core) {
+            Some(reason) => self.lowered(entity, |lowering| lowering.opaque(core, reason)),
+            None => self.lowered(entity, |lowering| lowering.of_kind(core)),
+        }
+    }
+
+    /// Lowers the initializer of a variable, which holds the object that it makes.
+    pub(super) fn held(&mut self, entity: Entity<'tu>) -> Expression {
+        let core = self.strip(entity);
+        self.lowered(entity, |lowering| lowering.of_kind(core))
+    }
+
+    fn lowered(
+        &mut self,
+        entity: Entity<'tu>,
+        lower: impl FnOnce(&mut Self) -> Expression,
+    ) -> Expression {
         let (core, range) = self.stripped(entity);
         self.depth += 1;
         let mut lowered = match self.depth > MOST_LEVELS {
             true => self.opaque(core, "nested too deeply"),
-            false => self.of_kind(core),
+            false => lower(self),
         };
         self.depth -= 1;
         if matches!(lowered.kind, Kind::Opaque(_))

@@ -175,7 +175,10 @@ impl<'tu, 's> Lowering<'tu, 's> {
             constant: ty.is_some_and(|ty| types::is_constant_variable(ty, scope)),
             volatile: ty.is_some_and(types::is_volatile),
             hidden: false,
-            owner: self.owner(declaration),
+            owner: self.owner(declaration).or_else(|| match scope {
+                Scope::Local => self.unknown_owner(declaration),
+                _ => None,
+            }),
             initial: None,
         });
         self.known.insert(key, index);

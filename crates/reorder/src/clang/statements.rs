@@ -271,14 +271,8 @@ impl<'tu> Lowering<'tu, '_> {
                 continue;
             }
             let initial = self.initial(child);
-            // Behind a constructor without a model, nothing moves anyway.
-            let constructs = initial
-                .as_ref()
-                .is_some_and(|one| matches!(one.kind, ExpressionKind::Construct(..)));
-            let class = child.get_type().and_then(|ty| ty.get_canonical_type().get_declaration());
-            if !constructs && class.is_some_and(|class| self.has_destructor(class, 0)) {
-                let reason = "an object whose destructor stands in the file";
-                return StatementKind::Opaque(reason.to_owned());
+            if let Some(reason) = self.ends_with_scope(child, initial.as_ref()) {
+                return StatementKind::Opaque(reason);
             }
             declarations.push(Declaration { variable, initial });
         }
@@ -289,7 +283,10 @@ impl<'tu> Lowering<'tu, '_> {
         let value = self.initializer(declaration)?;
         let ty = declaration.get_type()?;
         let reference = matches!(types::lower(ty), Type::Reference { .. });
-        let mut initial = self.bound(value, reference);
+        let mut initial = match reference {
+            true => self.bound(value, true),
+            false => self.held(value),
+        };
         // `T name(…)` constructs: its text begins with the name.
         let name = declaration.get_name().unwrap_or_default();
         let begins = self.span(self.strip(value)).map(|span| self.source.token(span.first));
@@ -297,22 +294,6 @@ impl<'tu> Lowering<'tu, '_> {
             initial.range = None;
         }
         Some(initial)
-    }
-
-    /// Returns true if the file defines a destructor of a class, or of one of its parts.
-    fn has_destructor(&self, class: Entity<'tu>, depth: usize) -> bool {
-        let Some(class) = class.get_definition().filter(|_| depth < 20) else { return false };
-        class.get_children().into_iter().any(|part| match part.get_kind() {
-            EntityKind::Destructor => {
-                part.get_definition().is_some_and(|one| self.span(one).is_some())
-            }
-            EntityKind::FieldDecl | EntityKind::BaseSpecifier => {
-                let ty = part.get_type().map(|ty| ty.get_canonical_type());
-                let inner = ty.and_then(|ty| ty.get_declaration());
-                inner.is_some_and(|inner| self.has_destructor(inner, depth + 1))
-            }
-            _ => false,
-        })
     }
 
     /// Returns the reason why a declaration does more than to declare.

@@ -57,9 +57,14 @@ impl<'a, 'p> Evaluation<'a, 'p> {
 
     /// Evaluates a declaration.
     pub(crate) fn declare(&mut self, declaration: &'a Declaration) {
-        if self.around.is_kept(declaration) {
-            return;
+        if self.around.is_initialized_once(declaration) {
+            self.under(true, |evaluation| evaluation.initialize(declaration));
+        } else if !self.around.is_kept(declaration) {
+            self.initialize(declaration);
         }
+    }
+
+    fn initialize(&mut self, declaration: &'a Declaration) {
         let place = Place::whole(Root::Variable(declaration.variable));
         let Some(initial) = &declaration.initial else {
             // The declaration gives the variable no value, and no use of an earlier one.

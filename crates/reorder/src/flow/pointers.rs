@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     api::{Call, Models, Returns},
-    ir::{Callee, Declaration, Expression, ExpressionKind as Kind, Program, Scope, Type},
+    ir::{Callee, Declaration, Expression, ExpressionKind as Kind, Language, Program, Scope, Type},
 };
 
 /// The class of `std::string_view`.
@@ -40,6 +40,27 @@ impl<'a> Surroundings<'a, '_> {
             && matches!(variable.ty, Type::Scalar(_) | Type::Pointer { .. })
             && !self.summaries.is_assigned(declaration.variable);
         variable.scope == Scope::Static && !variable.constant && !is_fixed
+    }
+
+    /// Returns true if a declaration of a static variable evaluates its initializer when it is
+    /// executed first, and then no more: that of C++, unless it is a constant.
+    pub(super) fn is_initialized_once(&self, declaration: &Declaration) -> bool {
+        let Some(initial) = &declaration.initial else { return false };
+        let mut is_constant = true;
+        initial.walk(&mut |inner| {
+            is_constant &= matches!(
+                inner.kind,
+                Kind::Constant(_)
+                    | Kind::Text(_)
+                    | Kind::List(_)
+                    | Kind::Cast(..)
+                    | Kind::Unary(..)
+                    | Kind::Binary(..)
+            );
+        });
+        self.program.language == Language::Cpp
+            && self.program.variable(declaration.variable).scope == Scope::Static
+            && !is_constant
     }
 
     /// Returns the type of an expression, if it is known without evaluating operators.

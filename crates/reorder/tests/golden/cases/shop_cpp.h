@@ -20,6 +20,12 @@ public:
     ~Watch();
 };
 
+/* Notes where it ends; defined elsewhere. */
+struct Ledger {
+    db *to;
+    ~Ledger();
+};
+
 /* A shop, whose methods several files define. */
 class Register {
 public:

@@ -1,0 +1,23 @@
+// Each element of the array changes the region where the block ends.
+// function: pay
+// expect: unchanged
+// keeps: barrier, destructor runs where
+#include "shop.h"
+
+struct Journal {
+    db *to;
+    ~Journal() { db_run(to, "UPDATE region SET r_total = r_total * 10 WHERE r_id = 1"); }
+    int ready() const { return 0; }
+};
+
+void pay(db *db)
+{
+    db_begin(db);
+    db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    {
+        Journal all[1] = {{db}};
+        (void)all;
+    }
+    db_run(db, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2");
+    db_commit(db);
+}

@@ -1,0 +1,21 @@
+// The query runs when the function is called first.
+// function: pay
+// expect: unchanged
+// keeps: same table
+#include "shop.h"
+
+struct Once {
+    db *to;
+    int status;
+};
+
+void pay(db *db)
+{
+    db_begin(db);
+    db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    static Once once{
+        db, db_run(db, "UPDATE region SET r_total = r_total * 10 WHERE r_id = 1")};
+    (void)once;
+    db_run(db, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2");
+    db_commit(db);
+}
