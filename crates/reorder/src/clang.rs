@@ -34,6 +34,7 @@ mod members;
 mod operators;
 mod owners;
 mod precompiled;
+mod replaceable;
 mod statements;
 pub(crate) mod tokens;
 mod types;

@@ -207,6 +207,10 @@ pub struct Function {
     /// True for a method that has an object: its first parameter is `this`.
     #[serde(default)]
     pub method: bool,
+    /// The reason why a call of its name may run another function, such as "is weak: another
+    /// definition may replace it".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaceable: Option<String>,
     /// The parameters, in order, as a call has its arguments.
     pub parameters: Vec<VariableIndex>,
     /// The body: a [`StatementKind::Block`].

@@ -56,6 +56,7 @@ fn program() -> Program {
     };
     let function = Function {
         method: false,
+        replaceable: None,
         name: "payment".to_owned(),
         range: Range::new(0, 0),
         result: scalar("int"),

@@ -116,6 +116,7 @@ fn with_connection(mut program: Program) -> Program {
     let db = Type::Record(if cpp { "db".to_owned() } else { name });
     program.functions.push(Function {
         method: false,
+        replaceable: None,
         name: "shop_open".to_owned(),
         range: Range::new(0, 0),
         result: Type::Pointer { to: Box::new(db), constant: false },

@@ -60,6 +60,7 @@ fn program(
 ) -> Program {
     let function = Function {
         method: false,
+        replaceable: None,
         name: name.to_owned(),
         range: Range::new(0, 0),
         result,

@@ -142,12 +142,7 @@ impl<'tu> Lowering<'tu, '_> {
         } else {
             return Kind::Opaque("a method of an unknown object".to_owned());
         }
-        let dynamic = method.is_virtual_method() && entity.is_dynamic_call();
-        let here = method.get_definition().is_some_and(|one| self.span(one).is_some());
-        let callee = match dynamic && here {
-            true => Callee::Pointer,
-            false => Callee::Function(self.called_name(method)),
-        };
+        let callee = Callee::Function(self.called_name(method));
         let result = entity.get_type().map_or(Type::Void, types::lower);
         Kind::Call { callee, arguments: lowered, result: returned(method, result) }
     }

@@ -102,7 +102,8 @@ impl<'tu> Lowering<'tu, '_> {
         self.mark_hidden(first);
         let name = types::qualified_name(entity);
         let method = object.is_some();
-        Some(Function { name, range, result, method, parameters, body })
+        let replaceable = self.replaceable(entity);
+        Some(Function { name, range, result, method, replaceable, parameters, body })
     }
 
     fn body(&mut self, entity: Entity<'tu>, span: Span, whole: Range, template: bool) -> Statement {

@@ -31,6 +31,8 @@ pub(super) struct Lowering<'tu, 's> {
     known: HashMap<Entity<'tu>, VariableIndex>,
     /// The functions that the file defines, by their names: the identifiers of those of one name.
     pub(super) definitions: BTreeMap<String, BTreeSet<Usr>>,
+    /// The functions of which a declaration says that another definition may replace theirs.
+    pub(super) weak: HashSet<Usr>,
     /// The object of the method that is lowered.
     this: Option<(Entity<'tu>, Option<VariableIndex>)>,
     /// True if the function that is lowered returns a reference.
@@ -62,6 +64,7 @@ impl<'tu, 's> Lowering<'tu, 's> {
             sizes: BTreeMap::new(),
             known: HashMap::new(),
             definitions: BTreeMap::new(),
+            weak: HashSet::new(),
             this: None,
             returns_reference: false,
             owners: HashMap::new(),

@@ -196,6 +196,7 @@ fn lower<'u>(
     let mut lowering = Lowering::new(&source, main, input.language);
     let entities = lowering.defined(unit.get_entity());
     lowering.note_definitions(&entities);
+    lowering.note_weak(unit.get_entity());
     let mut functions = Vec::new();
     for &entity in &entities {
         functions.push(lowering.function(entity));

@@ -171,6 +171,9 @@ impl<'a> Summaries<'a> {
         } else if recursive {
             prepared.bindings.add_unknown_of(models, function);
             Err(format!("calls `{name}`, which calls itself"))
+        } else if let Some(reason) = &function.replaceable {
+            prepared.bindings.add_unknown_of(models, function);
+            Err(format!("calls `{name}`, which {reason}"))
         } else {
             Ok(self.summary(program, models, function, prepared))
         };
@@ -372,7 +375,7 @@ fn returns(flow: &Flow<'_, '_>, function: &Function) -> (Returns, Option<usize>)
     }
 }
 
-pub(super) fn called(function: &Function) -> BTreeSet<&str> {
+pub(crate) fn called(function: &Function) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     for_each_expression(function, &mut |expression| {
         if let Kind::Call { callee: Callee::Function(name), .. } = &expression.kind {

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, fmt};
 
 use crate::{
     api::{Models, Role},
+    flow::summary,
     ir::{Callee, Expression, ExpressionKind as Kind, Function, Program, Statement, StatementKind},
     source::Range,
 };
@@ -32,6 +33,8 @@ pub enum Form {
     /// An object of a class without a model, whose constructor may begin a transaction and whose
     /// destructor may end one.
     Guard(String),
+    /// A function that may be replaced, with the reason.
+    Replaceable(String),
     /// Another form, by the words of the front end.
     Other(String),
 }
@@ -62,6 +65,9 @@ impl fmt::Display for Hidden {
                  the tool does not follow: if it begins the transaction, pass --function \
                  {function}"
             ),
+            Form::Replaceable(reason) => {
+                write!(f, "`{function}` (line {line}) {reason}: give it a model")
+            }
             Form::Other(reason) => write!(
                 f,
                 "line {line}: `{function}` has queries in code that the tool does not look into \
@@ -81,7 +87,7 @@ pub(crate) fn find(
 ) -> Vec<Hidden> {
     let names = Names::of(program, models, text);
     let chosen = |one: &&Function| function.is_none_or(|name| one.name == name);
-    let mut found: Vec<Hidden> = Vec::new();
+    let mut found: Vec<Hidden> = names.replaceable(function, text);
     for function in program.functions.iter().filter(chosen) {
         let mut add = |range: Range, form: Form| {
             let (function, line) = (function.name.clone(), range.line(text));
@@ -193,6 +199,31 @@ impl<'p> Names<'p> {
                 return names;
             }
         }
+    }
+
+    /// Returns the functions with queries that may be replaced and have no model, as far as the
+    /// program, or one of its functions, calls them.
+    fn replaceable(&self, caller: Option<&str>, text: &str) -> Vec<Hidden> {
+        let callers = self.program.functions.iter();
+        let callers = callers.filter(|one| caller.is_none_or(|name| one.name == name));
+        let mut open: Vec<&Function> = callers.collect();
+        let mut called = BTreeSet::new();
+        while let Some(function) = open.pop() {
+            for name in summary::called(function) {
+                let first = called.insert(name);
+                open.extend(self.program.function(name).filter(|_| first));
+            }
+        }
+        let called = called.into_iter().filter_map(|name| self.program.function(name));
+        let without_model = called.filter(|one| {
+            self.are_in(one.body.range.of(text))
+                && self.models.call(&Callee::Function(one.name.clone())).is_none()
+        });
+        let hidden = without_model.filter_map(|one| {
+            let form = Form::Replaceable(one.replaceable.clone()?);
+            Some(Hidden { function: one.name.clone(), line: one.range.line(text), form })
+        });
+        hidden.collect()
     }
 
     /// Returns true if a text has one of the names.
