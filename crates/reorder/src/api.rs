@@ -88,6 +88,9 @@ pub struct Call {
     /// The arguments with functions that the call calls. If one of them is not the null pointer,
     /// the call is a barrier.
     pub callbacks: Vec<usize>,
+    /// The arguments with functions that later queries call. If one of them is not the null
+    /// pointer, each query of the file is a barrier.
+    pub hooks: Vec<usize>,
     /// The memory whose address the statement keeps: each query that runs the statement reads it.
     pub binds_parameters: Vec<Bound>,
     /// The memory whose address the statement keeps: each call with `writes_bound` writes it.

@@ -21,6 +21,7 @@ mod escape;
 mod failure;
 pub mod graph;
 mod guard;
+mod hooks;
 mod known;
 mod made;
 mod number;

@@ -283,6 +283,11 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         if model.callbacks.iter().any(|&one| arguments.get(one).is_some_and(|one| !is_null(one))) {
             self.unknown("calls a function that is passed to it".to_string());
         }
+        if model.role == Role::Query
+            && let Some(reason) = self.around.summaries.hook()
+        {
+            self.unknown(reason.to_string());
+        }
         if model.throws {
             self.barrier("it may throw, and whether that rolls back is not known".to_string());
         }

@@ -12,6 +12,7 @@ use super::{
     bound,
     escape::plain_variable,
     graph::{NodeIndex, NodeKind},
+    hooks,
     paths::Outcome,
     place::{Place, Root},
     prepared::Prepared,
@@ -91,6 +92,8 @@ pub struct Summaries<'a> {
     used_records: BTreeSet<&'a str>,
     /// The statements that the functions prepare.
     prepared: Prepared,
+    /// The reason why each query may run code of the program.
+    hook: Option<String>,
 }
 
 impl<'a> Summaries<'a> {
@@ -108,7 +111,8 @@ impl<'a> Summaries<'a> {
     fn with(program: &'a Program, models: &'a Models, known: Prepared) -> Summaries<'a> {
         let (assigned, used_records) = (assigned(program), used_records(program));
         let by_name = BTreeMap::new();
-        let mut summaries = Summaries { by_name, assigned, used_records, prepared: known };
+        let hook = hooks::reason(program, models);
+        let mut summaries = Summaries { by_name, assigned, used_records, prepared: known, hook };
         let (mut under_way, mut prepared) = (BTreeSet::new(), Prepared::default());
         let calls: BTreeSet<&str> = program.functions.iter().flat_map(called).collect();
         for function in &program.functions {
@@ -124,6 +128,11 @@ impl<'a> Summaries<'a> {
     /// Returns the statements that the functions prepare.
     pub(super) fn prepared(&self) -> &Prepared {
         &self.prepared
+    }
+
+    /// Returns the reason why each query may run code of the program.
+    pub(super) fn hook(&self) -> Option<&str> {
+        self.hook.as_deref()
     }
 
     /// Returns the structures of which functions use a field.
@@ -478,16 +487,17 @@ pub(crate) fn left_out(program: &Program, functions: &[&Function]) -> LeftOut {
 }
 
 /// Returns the names of the functions whose bodies the analysis of the function `name` reads: its
-/// own, those that it calls, and those that may prepare a statement, with all that these call.
+/// own, those that it calls, and those that may prepare a statement or register a hook, with all
+/// that these call.
 pub(crate) fn needed_for<'a>(
     program: &'a Program,
     models: &Models,
     name: &'a str,
 ) -> BTreeSet<&'a str> {
-    let preparing = program
-        .functions
-        .iter()
-        .filter(|function| prepares(program, models, function, &mut BTreeSet::new()));
+    let preparing = program.functions.iter().filter(|function| {
+        hooks::registers(program, models, function).is_some()
+            || prepares(program, models, function, &mut BTreeSet::new())
+    });
     let mut open: Vec<&str> = preparing.map(|one| one.name.as_str()).chain([name]).collect();
     let mut needed = BTreeSet::new();
     while let Some(name) = open.pop() {

@@ -93,7 +93,8 @@ fn check_parameters(name: &str, call: &Call, parameters: &[String]) {
     };
     let bound = call.binds_parameters.iter().chain(&call.binds_results).map(|one| one.argument);
     let others = [call.connection, borrowed].into_iter().flatten().chain(bound);
-    for argument in others.chain(call.ends.iter().copied()).chain(call.callbacks.iter().copied()) {
+    let functions = call.callbacks.iter().chain(&call.hooks).copied();
+    for argument in others.chain(call.ends.iter().copied()).chain(functions) {
         assert!(is_pointer(at(argument)), "{name}: {} is no pointer", at(argument));
     }
 }

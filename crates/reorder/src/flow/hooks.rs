@@ -1,0 +1,74 @@
+//! Functions of the program that a database interface calls while it runs a query, since some
+//! function of the file has registered them: hooks, traces, handlers of notices.
+//!
+//! Which connection a hook belongs to is not asked: each query of the file may run it. A hook that
+//! looks at nothing but its arguments, and does nothing, is none.
+
+use super::{summary::for_each_expression, test};
+use crate::{
+    api::Models,
+    ir::{Callee, Expression, ExpressionKind as Kind, Function, Program, StatementKind},
+};
+
+/// Returns why a query may run code of the program; `None` if the file registers no hook.
+pub(super) fn reason(program: &Program, models: &Models) -> Option<String> {
+    program.functions.iter().find_map(|function| {
+        let name = registers(program, models, function)?;
+        Some(format!(
+            "a query may call code of the program, which `{}` registers by `{name}`",
+            function.name
+        ))
+    })
+}
+
+/// Returns the call by which a function registers a hook.
+pub(super) fn registers<'a>(
+    program: &Program,
+    models: &Models,
+    function: &'a Function,
+) -> Option<&'a str> {
+    let mut found = None;
+    for_each_expression(function, &mut |expression| {
+        let Kind::Call { callee, arguments, .. } = &expression.kind else { return };
+        let (Callee::Function(name) | Callee::Field(name)) = callee else { return };
+        let Some(model) = models.call(callee) else { return };
+        let given = model.hooks.iter().filter_map(|&one| arguments.get(one));
+        if given.into_iter().any(|hook| !is_null(hook) && !does_nothing(program, hook)) {
+            found = Some(name.as_str());
+        }
+    });
+    found
+}
+
+fn is_null(hook: &Expression) -> bool {
+    matches!(&hook.kind, Kind::Constant(name) if name == "NULL") || test::integer(hook) == Some(0)
+}
+
+/// Returns true for the name of a function of the file without effects, whose result depends on
+/// nothing but the values of its arguments.
+fn does_nothing(program: &Program, hook: &Expression) -> bool {
+    let mut hook = hook;
+    while let Kind::Cast(_, inner) | Kind::Address(inner) = &hook.kind {
+        hook = inner;
+    }
+    let Kind::Constant(name) = &hook.kind else { return false };
+    let mut functions = program.functions.iter().filter(|one| one.name == *name);
+    let (Some(function), None) = (functions.next(), functions.next()) else { return false };
+    let mut nothing = function.replaceable.is_none();
+    function.body.walk(&mut |statement| {
+        nothing &= !matches!(statement.kind, StatementKind::Opaque(_) | StatementKind::Throw(_));
+    });
+    for_each_expression(function, &mut |expression| {
+        nothing &= match &expression.kind {
+            Kind::Variable(variable) => !program.variable(*variable).is_lasting(),
+            Kind::Constant(_)
+            | Kind::Text(_)
+            | Kind::Unary(..)
+            | Kind::Binary(..)
+            | Kind::Conditional(..)
+            | Kind::Cast(..) => true,
+            _ => false,
+        };
+    });
+    nothing
+}

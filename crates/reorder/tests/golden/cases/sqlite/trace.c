@@ -1,0 +1,41 @@
+// The trace counts the queries.
+// api: sqlite
+// expect: unchanged
+// keeps: barrier, which `watch` registers by `sqlite3_trace_v2`
+#include <stddef.h>
+
+#include <sqlite3.h>
+
+static int count;
+
+static int trace(unsigned what, void *to, void *statement, void *text)
+{
+    (void)what;
+    (void)to;
+    (void)statement;
+    (void)text;
+    return ++count > 0;
+}
+
+void watch(sqlite3 *db)
+{
+    sqlite3_trace_v2(db, SQLITE_TRACE_STMT, trace, NULL);
+}
+
+int pay(sqlite3 *db)
+{
+    if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
+        return -1;
+    if (sqlite3_exec(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1", NULL, NULL,
+                     NULL) != SQLITE_OK)
+        goto fail;
+    if (sqlite3_exec(db, "UPDATE customer SET c_visits = 1 WHERE c_id = 2", NULL, NULL, NULL) !=
+        SQLITE_OK)
+        goto fail;
+    if (sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+        goto fail;
+    return 0;
+fail:
+    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return -1;
+}
