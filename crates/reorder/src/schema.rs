@@ -18,6 +18,7 @@
 
 mod alter;
 mod check;
+mod composite;
 mod consequences;
 mod cursor;
 mod implicit;
@@ -35,6 +36,7 @@ use std::{
     fmt,
 };
 
+pub use self::composite::Checked;
 use crate::{api::Server, sql::Columns};
 
 /// The tables of a database, and what belongs to them.
@@ -61,6 +63,9 @@ pub struct Schema {
     pub casts: BTreeSet<String>,
     /// PostgreSQL's domains, by name in lower case without prefix.
     pub domains: BTreeMap<String, Domain>,
+    /// The types whose values the server checks, by name in lower case without prefix: the domains,
+    /// and the types with parts of a domain.
+    pub types: BTreeMap<String, Checked>,
     /// The procedures and functions that may end the transaction, each with the reason as a
     /// predicate: "may commit: …".
     pub commits: BTreeMap<String, String>,
@@ -86,6 +91,8 @@ pub struct Table {
     /// The functions that the server calls for each row that is inserted or updated: in `CHECK` and
     /// `EXCLUDE` constraints, in indexes, and in the choice of the partition.
     pub functions: BTreeSet<String>,
+    /// The composite type that the table is of.
+    pub of_type: Option<String>,
     /// The reason why the server of the table does not undo its changes with the transaction, as a
     /// predicate: "has the engine MyISAM, ...".
     pub outside: Option<String>,

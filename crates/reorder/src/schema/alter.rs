@@ -84,6 +84,10 @@ impl Builder {
         if part.eat(&["TABLE"]) || part.eat(&["FOREIGN", "TABLE"]) {
             return self.alter_table(part);
         }
+        if part.is(&["TYPE"]) && part.rest().iter().any(|token| is_word(Some(token), "ATTRIBUTE")) {
+            part.eat(&["TYPE"]);
+            return self.note_type(part);
+        }
         if part.eat(&["DOMAIN"]) {
             return self.alter_domain(part);
         }

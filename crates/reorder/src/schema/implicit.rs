@@ -153,7 +153,7 @@ impl Builder {
 }
 
 /// Returns the name of a type in lower case, without prefix, quotes, and the signs of an array.
-fn last_of_type(ty: &str) -> String {
+pub(super) fn last_of_type(ty: &str) -> String {
     let name = ty.split(['[', '(']).next().unwrap_or_default().trim();
     let last = name.rsplit('.').next().unwrap_or_default();
     last.trim().trim_matches('"').to_lowercase()

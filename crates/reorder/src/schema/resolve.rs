@@ -7,7 +7,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use super::{
     BadSchema, Event, Rule, Schema, Table, Tables, Trigger, View,
     cursor::Cursor,
-    routine::{Body, FunctionBody, Names, calls_of_default},
+    routine::{Body, Names, Routine, calls_of_default},
     skipped,
     split::Statement,
     table::{Message, not_understood, number_rows},
@@ -60,12 +60,14 @@ pub(super) struct Builder {
     /// The prefix of names without one: of the last `USE` or `SET search_path`.
     prefix: Option<String>,
     /// The functions, each by its name with prefix, if it has one, and by the name without.
-    pub(super) functions: Vec<(BTreeSet<String>, FunctionBody)>,
+    pub(super) functions: Vec<(BTreeSet<String>, Routine)>,
     pub(super) triggers: Vec<DraftTrigger>,
     pub(super) rules: Vec<(Rule, Vec<TokenWithSpan>)>,
     pub(super) views: BTreeMap<String, DraftView>,
     /// The names of all tables and views of the file.
     pub(super) names: BTreeSet<String>,
+    /// The names in the definition of each type.
+    pub(super) types: BTreeMap<String, BTreeSet<String>>,
     /// The names in the body of each function.
     pub(super) direct: BTreeMap<String, Names>,
     /// What triggers and rules run.
@@ -107,6 +109,7 @@ pub(super) fn build(statements: &[Statement], server: Server) -> Result<Schema, 
         rules: Vec::new(),
         views: BTreeMap::new(),
         names: BTreeSet::new(),
+        types: BTreeMap::new(),
         direct: BTreeMap::new(),
         fired: Vec::new(),
     };
@@ -225,6 +228,7 @@ impl Builder {
             "VIEW" => self.create_view(part, has("MATERIALIZED")),
             "INDEX" => self.create_index(part, has("UNIQUE")),
             "DOMAIN" => self.create_domain(part),
+            "TYPE" => self.note_type(part),
             "OPERATOR" => self.create_operator(part),
             "CAST" => self.create_cast(part),
             "TRIGGER" => self.create_trigger(part),
@@ -243,8 +247,12 @@ impl Builder {
             let message = format!("the table `{name}` is created twice: leave out one of both");
             return if optional { Ok(()) } else { Err(message) };
         }
-        let mut table = Table::default();
-        let mut complete = true;
+        let (mut table, mut complete) = (Table::default(), true);
+        if self.server == Server::Postgresql && part.eat(&["OF"]) {
+            let name = part.parts().and_then(|mut parts| parts.pop());
+            table.of_type = name.map(|name| name.to_lowercase());
+            complete = false;
+        }
         if part.eat(&["PARTITION", "OF"]) {
             table.partition_of.insert(self.table_name(&mut part)?);
         } else if part.eat(&["LIKE"]) {
@@ -318,6 +326,7 @@ impl Builder {
         self.inherit_columns();
         self.resolve_referred();
         self.resolve_domains();
+        self.resolve_types();
         self.resolve_views();
         self.resolve_functions();
         self.resolve_casts();

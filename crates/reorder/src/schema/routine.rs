@@ -44,6 +44,13 @@ pub(super) enum FunctionBody {
     Unknown,
 }
 
+/// A function.
+pub(super) struct Routine {
+    /// What stands behind its name: the arguments and the result, for PostgreSQL.
+    signature: Vec<TokenWithSpan>,
+    body: FunctionBody,
+}
+
 /// The names in a body.
 #[derive(Default)]
 pub(super) struct Names {
@@ -53,10 +60,19 @@ pub(super) struct Names {
     procedures: BTreeSet<String>,
     /// True if it may change rows of the tables.
     writes: bool,
+    /// The functions that the server calls for the rows and values that it changes or makes.
+    checks: BTreeSet<String>,
     /// True if it executes a text, or has an effect that is not followed.
     dynamic: bool,
     /// The word of a statement in it that may end the transaction.
     ends: Option<String>,
+}
+
+impl Names {
+    /// Returns the functions that run: those that it calls, and those that check its values.
+    fn all_calls(&self) -> BTreeSet<String> {
+        self.calls.union(&self.checks).cloned().collect()
+    }
 }
 
 /// Returns the functions that a default calls.
@@ -147,6 +163,9 @@ impl Builder {
                 found.calls.extend(call_at(tokens, at, self.server));
             }
         }
+        found.checks = self.functions_of_types(tokens);
+        let touched = found.tables.iter().flat_map(|name| self.functions_of_table(name));
+        found.checks.extend(touched);
         let tables = &found.tables;
         found.calls.retain(|call| !tables.contains(call));
         found
@@ -192,10 +211,12 @@ impl Builder {
         part.eat(&["IF", "NOT", "EXISTS"]);
         let parts = part.parts().ok_or_else(|| not_understood(&whole))?;
         let parts = self.with_prefix(parts);
+        let signature = part.rest().to_vec();
         part.group();
         let body = self.function_body(part.rest());
         let last = parts.last().cloned().into_iter();
-        self.functions.push((last.chain([names::function(&parts)]).collect(), body));
+        let names = last.chain([names::function(&parts)]).collect();
+        self.functions.push((names, Routine { signature, body }));
         Ok(())
     }
 

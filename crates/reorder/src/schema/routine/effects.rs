@@ -20,17 +20,19 @@ impl Builder {
     /// they call.
     pub(in crate::schema) fn resolve_functions(&mut self) {
         let mut direct: BTreeMap<String, Names> = BTreeMap::new();
-        for (names, body) in &self.functions {
-            let found = match body {
+        for (names, routine) in &self.functions {
+            let mut found = match &routine.body {
                 FunctionBody::Tokens(tokens) => self.names(tokens),
                 FunctionBody::Unknown => Names { dynamic: true, ..Names::default() },
             };
+            found.checks.extend(self.functions_of_types(&routine.signature));
             for name in names {
                 let all = direct.entry(name.clone()).or_default();
                 all.tables.extend(found.tables.iter().cloned());
                 all.calls.extend(found.calls.iter().cloned());
                 all.procedures.extend(found.procedures.iter().cloned());
                 all.writes |= found.writes;
+                all.checks.extend(found.checks.iter().cloned());
                 all.dynamic |= found.dynamic;
                 all.ends = all.ends.take().or_else(|| found.ends.clone());
             }
@@ -122,7 +124,7 @@ impl Builder {
     /// Returns the functions that a body calls, and those that the server calls for the tables that
     /// it names: for views, rules, and changed rows. Adds the triggers and rules that this fires.
     fn calls_of(&self, body: &Names, fired: &mut BTreeSet<usize>) -> BTreeSet<String> {
-        let (mut calls, mut open) = (body.calls.clone(), vec![body]);
+        let (mut calls, mut open) = (body.all_calls(), vec![body]);
         while let Some(body) = open.pop() {
             let tables = if body.writes { self.changed_by(body) } else { body.tables.clone() };
             let views = tables.iter().filter_map(|name| self.schema.views.get(name));
@@ -134,7 +136,7 @@ impl Builder {
             for (at, one) in self.fired.iter().enumerate() {
                 let runs = (body.writes || one.by_read) && tables.contains(&one.table);
                 if runs && fired.insert(at) {
-                    calls.extend(one.names.calls.iter().cloned());
+                    calls.extend(one.names.all_calls());
                     open.push(&one.names);
                 }
             }
@@ -167,7 +169,7 @@ impl Builder {
         let plain = called.strip_prefix("public.").unwrap_or(called);
         let is_called = |names: &BTreeSet<String>| names.contains(called) || names.contains(plain);
         let bodies = self.functions.iter().filter(|(names, _)| is_called(names));
-        let bodies: Vec<&FunctionBody> = bodies.map(|(_, body)| body).collect();
+        let bodies: Vec<&FunctionBody> = bodies.map(|(_, routine)| &routine.body).collect();
         match &bodies[..] {
             [FunctionBody::Tokens(tokens)] => self.assigned(tokens, true),
             _ => Columns::All,

@@ -6,7 +6,7 @@ use super::Analysis;
 use crate::{
     api::Server,
     schema::{Event, Rule},
-    sql::{Columns, Held, Query, TableAccess},
+    sql::{Columns, Held, Query, TableAccess, text},
 };
 
 impl Analysis<'_> {
@@ -81,10 +81,12 @@ impl Analysis<'_> {
                 self.query.functions.extend(functions.iter().cloned());
             }
         }
-        for token in tokens {
+        for (at, token) in tokens.iter().enumerate() {
             let Token::Word(word) = &token.token else { continue };
-            if let Some(domain) = schema.domains.get(&word.value.to_lowercase()) {
-                self.query.functions.extend(domain.functions.iter().cloned());
+            let Some(checked) = schema.types.get(&word.value.to_lowercase()) else { continue };
+            let is_type = is_type(&tokens[..at]);
+            if is_type || !checked.is_table {
+                self.query.functions.extend(checked.functions.iter().cloned());
             }
         }
     }
@@ -148,4 +150,15 @@ impl Analysis<'_> {
 /// Returns true if a query changes rows of the table.
 fn changes(access: &TableAccess) -> bool {
     access.inserts || access.deletes || !access.writes.is_empty()
+}
+
+/// Returns true if what stands before a name shows that it is that of a type.
+fn is_type(before: &[TokenWithSpan]) -> bool {
+    let mut before = before.iter().rev().filter(|token| !text::is_space(token));
+    let mut last = before.next();
+    while last.is_some_and(|token| token.token == Token::Period) {
+        before.next();
+        last = before.next();
+    }
+    last.is_some_and(|token| token.token == Token::DoubleColon) || text::is_word(last, "AS")
 }

@@ -1,0 +1,16 @@
+// No part of the type is a domain.
+// schema: CREATE FUNCTION open(n integer) RETURNS bigint LANGUAGE sql AS $$ SELECT sum(r_total) FROM region $$;
+// schema: CREATE DOMAIN share AS integer CHECK (VALUE < open(VALUE));
+// schema: CREATE TYPE span AS (low integer, high integer);
+// schema: CREATE TABLE quota (q_id INTEGER PRIMARY KEY, q_span span);
+// schema: CREATE FUNCTION clip(n integer) RETURNS span LANGUAGE sql IMMUTABLE AS $$ SELECT ROW(1, n)::span $$;
+// expect: moves
+#include "shop.h"
+
+void pay(struct db *db)
+{
+    db_begin(db);
+    db_run(db, "UPDATE quota SET q_span = clip(3) WHERE q_id = 2");
+    db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    db_commit(db);
+}

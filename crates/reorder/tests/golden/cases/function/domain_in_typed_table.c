@@ -1,0 +1,16 @@
+// The type of the table has a field of the domain.
+// schema: CREATE FUNCTION open(n integer) RETURNS bigint LANGUAGE sql AS $$ SELECT sum(r_total) FROM region $$;
+// schema: CREATE DOMAIN share AS integer CHECK (VALUE < open(VALUE));
+// schema: CREATE TYPE span AS (low public.share, high integer);
+// schema: CREATE TABLE quota OF span;
+// expect: unchanged
+// keeps: function, `open`
+#include "shop.h"
+
+void pay(struct db *db)
+{
+    db_begin(db);
+    db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    db_run(db, "UPDATE quota SET low = 3");
+    db_commit(db);
+}
