@@ -350,6 +350,11 @@ impl<'a, 'p> Flow<'a, 'p> {
         self.roles_of(query, node).contains(&role)
     }
 
+    /// Returns true if a call runs an SQL text that is not known.
+    pub(crate) fn has_unknown_text(&self, query: &QueryCall<'a>, node: NodeIndex) -> bool {
+        self.roles_of(query, node).is_empty()
+    }
+
     /// Returns the roles of the SQL texts that a call may run, or of a call that runs none.
     fn roles_of(&self, query: &QueryCall<'a>, node: NodeIndex) -> Vec<Role> {
         if query.model.role != Role::Query {

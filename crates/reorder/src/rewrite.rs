@@ -243,7 +243,7 @@ fn left_open(source: &Source<'_>) -> Vec<LeftOpen> {
     }
     let summaries = Summaries::of_program(program, models);
     let found = transaction::find(program, models, &summaries, None, text).unwrap_or_default();
-    transaction::left_open(program, models, &summaries, &found)
+    transaction::left_open(program, models, &summaries, &found, text)
 }
 
 /// A program with all that decides on its order.

@@ -63,11 +63,21 @@ pub enum NoTransaction {
 pub struct LeftOpen {
     /// The name.
     pub function: String,
+    /// The line of the first query whose SQL is not known, which may be the begin; `None` if the
+    /// function certainly begins a transaction.
+    pub unknown: Option<usize>,
 }
 
 impl fmt::Display for LeftOpen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = &self.function;
+        if let Some(line) = self.unknown {
+            return write!(
+                f,
+                "`{name}` may begin a transaction, but the SQL of its queries is not known (line \
+                 {line}): write the texts where the queries run, or pass --function {name}"
+            );
+        }
         write!(
             f,
             "`{name}` begins a transaction, but no statement of the same list commits it: if the \
@@ -155,20 +165,21 @@ pub fn find<'a>(
     if found.is_empty() {
         return Err(NoTransaction::NotFound {
             unknown: unknown_calls(program, models, summaries),
-            open: left_open(program, models, summaries, &found),
+            open: left_open(program, models, summaries, &found, text),
             hidden: hidden::find(program, models, text, None),
         });
     }
     Ok(found)
 }
 
-/// Returns the functions that begin a transaction and run a query, but are none of the found
-/// transactions, nor called by the program's own functions.
+/// Returns the functions that begin a transaction and run a query, or run several queries whose SQL
+/// is not known, but are none of the found transactions, nor called by the program's own functions.
 pub(crate) fn left_open<'a>(
     program: &'a Program,
     models: &'a Models,
     summaries: &Summaries<'a>,
     found: &[Transaction<'a>],
+    text: &str,
 ) -> Vec<LeftOpen> {
     let mut called = BTreeSet::new();
     for function in &program.functions {
@@ -181,12 +192,26 @@ pub(crate) fn left_open<'a>(
     let is_found = |one: &Function| found.iter().any(|known| known.function.range == one.range);
     let rest = program.functions.iter();
     let rest = rest.filter(|one| !is_found(one) && !called.contains(one.name.as_str()));
-    let open = rest.filter(|function| {
+    let open = rest.filter_map(|function| {
         let flow = Flow::of(program, models, summaries, function);
         let has = |role| has_role(&flow, &function.body, role);
-        has(Role::Begin) && has(Role::Query)
+        let unknown = match has(Role::Begin) {
+            true => None,
+            false => Some(unknown_queries(&flow, function)?.line(text)),
+        };
+        let function = function.name.clone();
+        has(Role::Query).then_some(LeftOpen { function, unknown })
     });
-    open.map(|function| LeftOpen { function: function.name.clone() }).collect()
+    open.collect()
+}
+
+/// Returns the first query whose SQL is not known, of a function that has several.
+fn unknown_queries(flow: &Flow<'_, '_>, function: &Function) -> Option<Range> {
+    let mut nodes = flow.graph.within(function.body.range).filter(|&node| {
+        flow.effects[node].queries.iter().any(|query| flow.has_unknown_text(query, node))
+    });
+    let first = nodes.next().filter(|_| nodes.next().is_some())?;
+    Some(flow.graph.nodes[first].range)
 }
 
 /// The number of functions that a message names.

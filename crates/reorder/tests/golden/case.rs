@@ -7,6 +7,8 @@
 //!   `refused, MESSAGE` for a part of the message.
 //! - `keeps`: `RULE, REASON`: a constraint that the report has, by the rule's name and a part of
 //!   its reason, or by the rule alone. May be repeated.
+//! - `left open`: a part of what is said of a function whose transaction is not found. May be
+//!   repeated.
 //! - `api`: a built-in model; without it the case uses `shop.h` and its model.
 //! - `server`: `postgresql` (the default), `mysql` or `sqlite`; not with `api`.
 //! - `isolation`: `read committed`, `repeatable read` or `serializable`.
@@ -61,6 +63,8 @@ pub(crate) struct Case {
     pub(crate) expected: Expected,
     /// The rules and parts of reasons that the report must have.
     pub(crate) keeps: Vec<(String, String)>,
+    /// Parts of what is said of functions whose transactions are not found.
+    pub(crate) left_open: Vec<String>,
     pub(crate) options: Options,
     /// True if variables may be renamed.
     pub(crate) renames: bool,
@@ -130,6 +134,7 @@ impl Case {
         Case {
             expected: expected(one("expect").unwrap_or(""), &name),
             keeps: keeps.collect(),
+            left_open: all("left open").into_iter().map(str::to_owned).collect(),
             splits: one("splits") == Some("yes"),
             renames: one("renames") == Some("yes"),
             not_renamed: all("not renamed").into_iter().map(str::to_owned).collect(),
@@ -210,9 +215,10 @@ impl Case {
 
 /// Returns the settings of a head.
 fn settings(text: &str) -> Vec<(String, String)> {
-    const KEYS: [&str; 16] = [
+    const KEYS: [&str; 17] = [
         "expect",
         "keeps",
+        "left open",
         "api",
         "server",
         "isolation",

@@ -112,6 +112,12 @@ fn check(one: &Parsed, result: &Result<Rewritten, Refused>) -> Vec<String> {
         Expected::Refused(_) => wrong.push("it is not refused".to_string()),
         _ => {}
     }
+    let left_open: Vec<String> = rewritten.left_open.iter().map(ToString::to_string).collect();
+    for part in &case.left_open {
+        if !left_open.iter().any(|one| one.contains(part)) {
+            wrong.push(format!("`{part}` is not said: {left_open:?}"));
+        }
+    }
     let constraints = || rewritten.transactions.iter().flat_map(|report| &report.constraints);
     for (rule, reason) in &case.keeps {
         let is_kept = |rule: &str, reason: &str| {
