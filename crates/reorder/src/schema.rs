@@ -21,6 +21,7 @@ mod check;
 mod composite;
 mod consequences;
 mod cursor;
+mod effects;
 mod implicit;
 pub mod live;
 mod names;
@@ -57,6 +58,8 @@ pub struct Schema {
     /// or procedure calls: in its body, in those that it calls, in views, and in what follows from
     /// its changes of tables (defaults, constraints, triggers). By the same names.
     pub inherited: BTreeMap<String, BTreeSet<String>>,
+    /// Those of them whose rows each function or procedure may change, by the same names.
+    pub changes: BTreeMap<String, Tables>,
     /// The functions that the user's own operators call, by the operator's sign.
     pub operators: BTreeMap<String, BTreeSet<String>>,
     /// The functions that the user's own casts call.
@@ -189,7 +192,7 @@ pub struct View {
     pub materialized: bool,
 }
 
-/// A set of tables.
+/// A set of tables, or views.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Tables {
     /// These.
@@ -224,6 +227,10 @@ pub struct Trigger {
     pub events: BTreeSet<Event>,
     /// The tables that it may read or write.
     pub touches: Tables,
+    /// Those of them whose rows it may read, and not only change.
+    pub reads: Tables,
+    /// Those of them whose rows it may change.
+    pub changes: Tables,
     /// The columns of the row that it may change before the server stores it; all for a trigger
     /// that may also suppress the row's change.
     pub assigns: Columns,
@@ -244,6 +251,10 @@ pub struct Rule {
     pub event: Event,
     /// The tables that its commands may read or write.
     pub touches: Tables,
+    /// Those of them whose rows they may read, and not only change.
+    pub reads: Tables,
+    /// Those of them whose rows they may change.
+    pub changes: Tables,
     /// The functions that it calls whose value changes or depends on the session, those of what
     /// follows from it among them.
     pub functions: BTreeSet<String>,
@@ -284,6 +295,14 @@ impl std::error::Error for BadSchema {}
 /// changes an object in a way that a dump does not (`RENAME`, `DROP CONSTRAINT`).
 pub fn parse(ddl: &str, server: Server) -> Result<Schema, BadSchema> {
     resolve::build(&split::split(ddl, server)?, server)
+}
+
+impl Rule {
+    /// Returns a rule whose commands are not known yet.
+    fn unknown(name: String, table: String, event: Event) -> Rule {
+        let (touches, reads, changes) = (Tables::All, Tables::All, Tables::All);
+        Rule { name, table, event, touches, reads, changes, functions: BTreeSet::new() }
+    }
 }
 
 impl Column {

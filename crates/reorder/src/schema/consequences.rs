@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Action, Event, ForeignKey, Schema, Tables, Trigger};
+use super::{Action, Event, ForeignKey, Rule, Schema, Tables, Trigger};
 use crate::sql::{Columns, TableAccess};
 
 impl Schema {
@@ -17,6 +17,16 @@ impl Schema {
             same && trigger.events.contains(&event)
         };
         self.triggers.iter().filter(concerns).collect()
+    }
+
+    /// Returns the rules and policies that an event on a table or view starts.
+    pub(super) fn rules_on(&self, table: &str, event: Event) -> impl Iterator<Item = &Rule> {
+        let bases = self.base_tables(table);
+        let concerns = move |rule: &&Rule| {
+            let same = rule.table == table || bases.contains(&rule.table);
+            same && (rule.event == event || rule.event == Event::Select)
+        };
+        self.rules.iter().filter(concerns)
     }
 
     /// Returns true if a rule may replace an event on a table or view.
@@ -117,35 +127,15 @@ impl Schema {
         writes: &Columns,
     ) -> Option<BTreeSet<(String, bool)>> {
         let mut touched = BTreeSet::new();
-        let bases = self.base_tables(table);
-        let rules = self.rules.iter().filter(|rule| {
-            let same = rule.table == table || bases.contains(&rule.table);
-            same && (rule.event == event || rule.event == Event::Select)
-        });
+        let rules = self.rules_on(table, event);
         let triggers = self.triggers_on(table, event);
         let triggers = triggers.iter().map(|trigger| &trigger.touches);
         for touches in triggers.chain(rules.map(|rule| &rule.touches)) {
             let Tables::Some(tables) = touches else { return None };
             touched.extend(tables.iter().map(|name| (name.clone(), true)));
         }
-        for (child, other) in &self.tables {
-            let acts = |key: &ForeignKey| {
-                let is_written = |column: &String| writes.contains(column);
-                match event {
-                    Event::Delete | Event::Truncate => key.on_delete != Action::Refuse,
-                    Event::Update => {
-                        let written =
-                            key.referred.is_empty() || key.referred.iter().any(is_written);
-                        key.on_update != Action::Refuse && written
-                    }
-                    Event::Insert | Event::Select => false,
-                }
-            };
-            let mut keys = other.foreign_keys.iter();
-            if keys.any(|key| acts(key) && !self.base_tables(&key.table).is_disjoint(&bases)) {
-                touched.insert((child.clone(), false));
-            }
-        }
+        let children = self.acted_on(table, event, writes);
+        touched.extend(children.into_iter().map(|child| (child, false)));
         Some(touched)
     }
 }

@@ -1,5 +1,7 @@
 //! Names of tables and functions with and without prefix.
 
+use std::collections::BTreeMap;
+
 use super::{Schema, Tables};
 use crate::api::Server;
 
@@ -45,8 +47,18 @@ impl Schema {
     /// Returns the tables that a function or procedure may touch; `None` if the schema does not
     /// define it.
     pub fn function(&self, name: &str) -> Option<&Tables> {
-        let usual = || self.functions.get(self.without_usual_prefix(name)?);
-        self.functions.get(name).or_else(usual)
+        self.of_function(&self.functions, name)
+    }
+
+    /// Returns the tables whose rows a function or procedure may change; `None` if the schema does
+    /// not define it.
+    pub(crate) fn function_changes(&self, name: &str) -> Option<&Tables> {
+        self.of_function(&self.changes, name)
+    }
+
+    fn of_function<'s>(&self, all: &'s BTreeMap<String, Tables>, name: &str) -> Option<&'s Tables> {
+        let usual = || all.get(self.without_usual_prefix(name)?);
+        all.get(name).or_else(usual)
     }
 
     /// Returns the functions with a value that changes, or that depends on the session, which a

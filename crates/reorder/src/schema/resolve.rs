@@ -7,7 +7,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use super::{
     BadSchema, Event, Rule, Schema, Table, Tables, Trigger, View,
     cursor::Cursor,
-    routine::{Body, Names, Routine, calls_of_default},
+    routine::{Body, Effects, Names, Routine, calls_of_default},
     skipped,
     split::Statement,
     table::{Message, not_understood, number_rows},
@@ -333,13 +333,15 @@ impl Builder {
         for trigger in std::mem::take(&mut self.triggers) {
             let assigns = self.assigns(&trigger);
             let DraftTrigger { name, table, events, body, .. } = trigger;
-            let (touches, functions) = self.effects(&self.names_of(&body));
-            let trigger = Trigger { name, table, events, touches, assigns, functions };
+            let Effects { touches, reads, changes, functions } =
+                self.effects(&self.names_of(&body));
+            let trigger =
+                Trigger { name, table, events, touches, reads, changes, assigns, functions };
             self.schema.triggers.push(trigger);
         }
         for (rule, tokens) in std::mem::take(&mut self.rules) {
-            let (touches, functions) = self.effects(&self.names(&tokens));
-            self.schema.rules.push(Rule { touches, functions, ..rule });
+            let Effects { touches, reads, changes, functions } = self.effects(&self.names(&tokens));
+            self.schema.rules.push(Rule { touches, reads, changes, functions, ..rule });
         }
         self.schema
     }

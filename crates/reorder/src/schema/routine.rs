@@ -6,6 +6,7 @@
 //! the list of harmless functions, may touch all tables.
 
 mod effects;
+mod uses;
 mod words;
 
 use std::collections::BTreeSet;
@@ -13,7 +14,7 @@ use std::collections::BTreeSet;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::{
-    Event, Rule, Tables,
+    Event, Rule,
     cursor::Cursor,
     resolve::{Builder, DraftTrigger, is_sign},
     table::{Message, not_understood},
@@ -26,6 +27,8 @@ use crate::{
     },
 };
 
+pub(super) use effects::Effects;
+use uses::{Use, Uses};
 use words::{BEGINNINGS, ENDS, LASTING, MESSAGES, NO_CALL, WRITING};
 
 /// The body of a trigger or a rule.
@@ -55,6 +58,10 @@ pub(super) struct Routine {
 #[derive(Default)]
 pub(super) struct Names {
     tables: BTreeSet<String>,
+    /// The tables whose rows it reads, and not only changes.
+    reads: BTreeSet<String>,
+    /// The tables whose rows it inserts, updates or deletes.
+    changes: BTreeSet<String>,
     calls: BTreeSet<String>,
     /// Those of the calls that are statements: of procedures.
     procedures: BTreeSet<String>,
@@ -72,6 +79,21 @@ impl Names {
     /// Returns the functions that run: those that it calls, and those that check its values.
     fn all_calls(&self) -> BTreeSet<String> {
         self.calls.union(&self.checks).cloned().collect()
+    }
+}
+
+impl Names {
+    /// Adds tables that are used in a way.
+    fn add(&mut self, used: Use, tables: impl IntoIterator<Item = String>) {
+        for table in tables {
+            if used.reads {
+                self.reads.insert(table.clone());
+            }
+            if used.changes {
+                self.changes.insert(table.clone());
+            }
+            self.tables.insert(table);
+        }
     }
 }
 
@@ -121,6 +143,7 @@ impl Builder {
     pub(super) fn names(&self, tokens: &[TokenWithSpan]) -> Names {
         let mut found = Names::default();
         let mut inserted = 0;
+        let mut uses = Uses::new(tokens, self.server);
         for (at, token) in tokens.iter().enumerate() {
             let Token::Word(word) = &token.token else { continue };
             let name = names::fold(&word.value, word.quote_style.is_some(), self.server);
@@ -129,7 +152,8 @@ impl Builder {
                 **known == name || last == name
             };
             let known = self.schema.tables.keys().chain(self.schema.views.keys());
-            found.tables.extend(known.filter(is_known).cloned());
+            let known: Vec<&String> = known.filter(is_known).collect();
+            found.add(uses.at(at), known.into_iter().cloned());
             let upper = keyword(&token.token).unwrap_or_default();
             found.dynamic |= ["EXECUTE", "PREPARE"].contains(&upper.as_str());
             found.dynamic |= self.is_lasting(tokens, at);
@@ -147,7 +171,8 @@ impl Builder {
                     ["INSERT", "REPLACE", "IGNORE"].iter().any(|word| is_word(Some(before), word))
                 });
             if into || ["FROM", "JOIN", "UPDATE", "TRUNCATE"].contains(&upper.as_str()) {
-                found.tables.extend(self.table_behind(&tokens[at + 1..]));
+                let unknown = self.table_behind(&tokens[at + 1..]);
+                found.add(uses.behind(at, into), unknown);
             }
             if into {
                 let mut name = Cursor::new(&tokens[at + 1..], self.server);
@@ -297,8 +322,7 @@ impl Builder {
         }
         let table = self.table_name(&mut part)?;
         self.check_table(&table)?;
-        let (touches, functions) = (Tables::All, BTreeSet::new());
-        self.rules.push((Rule { name, table, event, touches, functions }, part.rest().to_vec()));
+        self.rules.push((Rule::unknown(name, table, event), part.rest().to_vec()));
         Ok(())
     }
 
@@ -309,8 +333,7 @@ impl Builder {
         part.eat(&["ON"]).then_some(()).ok_or_else(|| not_understood(&whole))?;
         let table = self.table_name(&mut part)?;
         self.check_table(&table)?;
-        let (event, touches, functions) = (Event::Select, Tables::All, BTreeSet::new());
-        self.rules.push((Rule { name, table, event, touches, functions }, part.rest().to_vec()));
+        self.rules.push((Rule::unknown(name, table, Event::Select), part.rest().to_vec()));
         Ok(())
     }
 

@@ -93,6 +93,8 @@ fn dump_of_postgresql_is_understood() {
             table: "account".to_owned(),
             events: BTreeSet::from([Event::Update]),
             touches: Tables::Some(set(&["log"])),
+            reads: Tables::Some(set(&[])),
+            changes: Tables::Some(set(&["log"])),
             assigns: Columns::default(),
             functions: BTreeSet::new(),
         }]
@@ -342,4 +344,37 @@ fn columns_keep_the_order_that_inserts_without_names_use() {
         Server::Postgresql,
     );
     assert_eq!(names("u", &schema), ["a", "b", "c"]);
+}
+
+/// Asserts which tables the trigger of a body reads and changes.
+fn assert_uses(server: Server, body: &str, reads: &[&str], changes: &[&str]) {
+    let tables = ["a", "b", "c", "d"].map(|name| format!("CREATE TABLE {name} (k int, b int);"));
+    let trigger = match server {
+        Server::Postgresql => format!(
+            "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} END $$;
+             CREATE TRIGGER t AFTER INSERT ON d FOR EACH ROW EXECUTE FUNCTION f();"
+        ),
+        _ => format!("CREATE TRIGGER t AFTER INSERT ON d FOR EACH ROW BEGIN {body} END;"),
+    };
+    let schema = read(&(tables.concat() + &trigger), server);
+    let found = &schema.triggers[0];
+    assert_eq!(found.reads, Tables::Some(set(reads)), "{body}");
+    assert_eq!(found.changes, Tables::Some(set(changes)), "{body}");
+}
+
+#[test]
+fn bodies_change_the_tables_behind_the_words_of_statements_and_read_the_others() {
+    use Server::{Mysql, Postgresql, Sqlite};
+    assert_uses(Postgresql, "INSERT INTO a (k, b) VALUES (NEW.b, 1);", &[], &["a"]);
+    assert_uses(Postgresql, "INSERT INTO public.a (b) SELECT k FROM c;", &["c"], &["a"]);
+    assert_uses(Postgresql, "UPDATE a SET k = a.k + 1 WHERE k = NEW.b;", &[], &["a"]);
+    assert_uses(Postgresql, "UPDATE a SET k = (SELECT max(k) FROM a);", &["a"], &["a"]);
+    assert_uses(Postgresql, "DELETE FROM a USING c WHERE a.k = c.k;", &["c"], &["a"]);
+    assert_uses(Postgresql, "PERFORM 1 FROM c, a WHERE c.k = 1 FOR UPDATE;", &["a", "c"], &[]);
+    assert_uses(Postgresql, "MERGE INTO a USING c ON c.k = 1;", &["a", "c"], &["a"]);
+    assert_uses(Mysql, "UPDATE a, c SET a.k = 1;", &["c"], &["a", "c"]);
+    assert_uses(Mysql, "INSERT IGNORE a (k) VALUES (1); DELETE QUICK FROM c;", &[], &["a", "c"]);
+    assert_uses(Mysql, "DELETE a FROM a JOIN c;", &["a", "c"], &["a"]);
+    assert_uses(Sqlite, "INSERT OR ROLLBACK INTO a VALUES (1);", &[], &["a"]);
+    assert_uses(Sqlite, "UPDATE OR IGNORE a SET k = 1;", &[], &["a"]);
 }

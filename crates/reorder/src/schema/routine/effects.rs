@@ -15,6 +15,19 @@ use crate::{
     sql::{Columns, functions, text::is_word},
 };
 
+/// What a body does, through the functions that it calls as well.
+pub(in crate::schema) struct Effects {
+    /// The tables that it may touch.
+    pub(in crate::schema) touches: Tables,
+    /// Those of them whose rows it may read, and not only change.
+    pub(in crate::schema) reads: Tables,
+    /// Those of them whose rows it may change.
+    pub(in crate::schema) changes: Tables,
+    /// The functions whose value changes or depends on the session: those that it calls, and those
+    /// of all that follows from it.
+    pub(in crate::schema) functions: BTreeSet<String>,
+}
+
 impl Builder {
     /// Finds the tables that functions may touch, and what they inherit from the functions that
     /// they call.
@@ -29,6 +42,8 @@ impl Builder {
             for name in names {
                 let all = direct.entry(name.clone()).or_default();
                 all.tables.extend(found.tables.iter().cloned());
+                all.reads.extend(found.reads.iter().cloned());
+                all.changes.extend(found.changes.iter().cloned());
                 all.calls.extend(found.calls.iter().cloned());
                 all.procedures.extend(found.procedures.iter().cloned());
                 all.writes |= found.writes;
@@ -49,9 +64,10 @@ impl Builder {
         self.fired = triggers.chain(rules).collect();
         for name in self.direct.keys() {
             let calls = BTreeSet::from([name.clone()]);
-            let (tables, inherited) = self.effects(&Names { calls, ..Names::default() });
-            self.schema.functions.insert(name.clone(), tables);
-            self.schema.inherited.insert(name.clone(), inherited);
+            let effects = self.effects(&Names { calls, ..Names::default() });
+            self.schema.functions.insert(name.clone(), effects.touches);
+            self.schema.changes.insert(name.clone(), effects.changes);
+            self.schema.inherited.insert(name.clone(), effects.functions);
             if let Some(reason) = self.may_end(name) {
                 self.schema.commits.insert(name.clone(), reason);
             }
@@ -96,11 +112,10 @@ impl Builder {
         }
     }
 
-    /// Returns the tables that a body may touch, through the functions that it calls as well, and
-    /// the functions whose value changes or depends on the session: those that it calls, and those
-    /// of all that follows from it.
-    pub(in crate::schema) fn effects(&self, body: &Names) -> (Tables, BTreeSet<String>) {
+    /// Returns the effects of a body, through the functions that it calls as well.
+    pub(in crate::schema) fn effects(&self, body: &Names) -> Effects {
         let (mut tables, mut unknown) = (body.tables.clone(), body.dynamic);
+        let (mut reads, mut changes) = (body.reads.clone(), body.changes.clone());
         let (mut called, mut fired) = (BTreeSet::new(), BTreeSet::new());
         let mut open = Vec::from_iter(self.calls_of(body, &mut fired));
         while let Some(name) = open.pop() {
@@ -111,6 +126,8 @@ impl Builder {
                 Some(names) => {
                     unknown |= names.dynamic;
                     tables.extend(names.tables.iter().cloned());
+                    reads.extend(names.reads.iter().cloned());
+                    changes.extend(names.changes.iter().cloned());
                     open.extend(self.calls_of(names, &mut fired));
                 }
                 None => unknown |= !functions::is_built_in(&name),
@@ -118,7 +135,9 @@ impl Builder {
         }
         unknown |= fired.iter().any(|&one| self.fired[one].names.dynamic);
         called.retain(|name| functions::is_changing(name, self.server));
-        (if unknown { Tables::All } else { self.expanded(tables) }, called)
+        let all = |tables| if unknown { Tables::All } else { self.expanded(tables) };
+        let (touches, reads) = (all(tables), all(reads));
+        Effects { touches, reads, changes: all(changes), functions: called }
     }
 
     /// Returns the functions that a body calls, and those that the server calls for the tables that
