@@ -8,19 +8,31 @@
 //!
 //! The lock does not matter to a read
 //! - whose rows the transaction does not write: it inserts none into the table, deletes none, and
-//!   assigns no column that is read;
+//!   assigns no column that is read. Its triggers, rules, actions of foreign keys and functions
+//!   count ([`written`]), and what is not known may write every table;
 //! - of which nothing depends that the transaction writes or decides ([`Influence`]), such as a
 //!   read of what an increment then adds to;
-//! - that locks its rows itself, and waits for those that others have locked (no `SKIP LOCKED`).
-//!   Against inserts that helps only if it names a key, so that a
-//!   unique key refuses the second row, and in MySQL at repeatable read, where it locks the gaps;
-//! - of a row that another query before it has locked, which then stays before it.
+//! - that holds its rows itself (`FOR UPDATE`), in each place in which the query names the table,
+//!   and waits for those that others have locked. It does not hold the rows that come to those of
+//!   its condition later: against inserts it must name a key, so that a unique key refuses the
+//!   second row, and the transaction must assign none of the other columns by which it chooses. In
+//!   MySQL at repeatable read, it locks the gaps. `FOR SHARE` is enough for rows that are not
+//!   updated: two transactions that both hold a row would wait for each other to write it;
+//! - of a row that another query before it has surely locked, which then stays before it
+//!   ([`keeper`]).
+//!
+//! A trigger, rule or policy that reads what the transaction writes is such a read of the query
+//! that starts it.
+//!
+//! A query that does not wait for locked rows (`NOWAIT`, `SKIP LOCKED`) stays behind each lock,
+//! whatever is written: before it, it meets rows that another transaction holds.
 //!
 //! A deletion, or an update by a condition that names no key, is such a read, if the transaction
-//! also inserts into the table, or assigns by another query a column that is read: behind a wait
-//! for a row it does not find the rows that the other transaction has added meanwhile. (An insert
-//! of the same key then fails.) MySQL at repeatable read finds them, but there each of the two may
-//! lock the gap into which the other one inserts, which is a deadlock.
+//! also inserts into the table, or assigns by another query a column that is read, or if a trigger
+//! or the like changes the table: behind a wait for a row it does not find the rows that the other
+//! transaction has added meanwhile. (An insert of the same key then fails.) MySQL at repeatable
+//! read finds them, but there each of the two may lock the gap into which the other one inserts,
+//! which is a deadlock.
 //!
 //! PostgreSQL's repeatable read needs no such order: the update of a row fails that another
 //! transaction has changed since the snapshot. In MySQL and MariaDB the first plain read takes the
@@ -31,28 +43,30 @@
 //! of what it reads may find a state in which another one has committed or not, as two queries of
 //! the source may as well.
 
+mod dangers;
 mod influence;
+mod keeper;
+mod written;
 
-use std::{
-    cell::OnceCell,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::cell::OnceCell;
 
-use self::influence::Influence;
-use super::{
-    Context, Found, Isolation, Rule,
-    same_row::{Call, calls, is_only_text, is_passed, is_same_row, locks},
+use self::{
+    dangers::{Danger, dangers},
+    influence::Influence,
+    keeper::keeper,
+    written::{Written, written},
 };
+use super::{Context, Found, Isolation, Rule, same_row::calls};
 use crate::{
     api::Server,
-    schema::Table,
+    schema::{Table, Tables},
     solve::UnitIndex,
-    sql::{self, Columns, Query, QueryKind, TableAccess},
+    sql::{Query, QueryKind, TableAccess},
     units::UnitQuery,
 };
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
-    if !applies(context) {
+    if context.relaxed_reads {
         return;
     }
     let units = &context.units.units;
@@ -64,16 +78,16 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     let (influence, calls) = (OnceCell::new(), OnceCell::new());
     for (later, unit) in units.iter().enumerate().skip(first + 1) {
         for query in unit.queries() {
-            let dangers = dangers(context, &written, query);
             let influence = || influence.get_or_init(|| Influence::of(context));
-            if dangers.is_empty()
-                || !changes_rows(&query.query) && !influence().is_of(context, later)
-            {
-                continue;
-            }
-            let calls = calls.get_or_init(|| self::calls(context));
-            for danger in dangers {
-                let keeper = keeper(context, calls, query, &danger.table);
+            for danger in dangers(context, &written, query) {
+                if danger.needs_influence()
+                    && !changes_rows(&query.query)
+                    && !influence().is_of(context, later)
+                {
+                    continue;
+                }
+                let calls = calls.get_or_init(|| self::calls(context));
+                let keeper = keeper(context, calls, &written, query, &danger);
                 let stays = |first: &UnitIndex| keeper.is_none_or(|keeper| keeper == *first);
                 let earlier = locking.iter().copied().take_while(|&one| one < later);
                 keep_before(context, earlier.filter(stays), later, &danger, found);
@@ -98,14 +112,20 @@ fn keep_before(
     }
 }
 
-fn applies(context: &Context<'_, '_, '_>) -> bool {
-    let fails = context.server == Server::Postgresql;
-    !context.relaxed_reads
-        && match context.isolation {
-            Isolation::ReadCommitted => true,
-            Isolation::RepeatableRead => !fails,
-            Isolation::Serializable => false,
-        }
+/// Returns true if a read may see a state without the changes of a transaction that has held a lock
+/// for which this one has waited.
+fn may_be_old(context: &Context<'_, '_, '_>) -> bool {
+    match context.isolation {
+        Isolation::ReadCommitted => true,
+        Isolation::RepeatableRead => context.server != Server::Postgresql,
+        Isolation::Serializable => false,
+    }
+}
+
+/// Returns true if a query that has waited for a lock of another transaction fails, since that one
+/// has changed the row.
+fn fails_behind_wait(context: &Context<'_, '_, '_>) -> bool {
+    context.server == Server::Postgresql && context.isolation != Isolation::ReadCommitted
 }
 
 /// Returns true if plain reads see the state of the first plain read.
@@ -127,7 +147,8 @@ fn reads_plainly(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
 }
 
 /// Returns true if a query may wait for a lock of the same query of another process. An insert of
-/// a row whose keys the server numbers waits for none.
+/// a row whose keys the server numbers waits for none, if nothing else happens then: a trigger may
+/// lock any row.
 fn waits(context: &Context<'_, '_, '_>, query: &UnitQuery) -> bool {
     let is_numbered = |table: &Table, column: &String, access: &TableAccess| {
         let numbered = table.columns.iter().any(|one| one.name == *column && one.numbered);
@@ -138,11 +159,15 @@ fn waits(context: &Context<'_, '_, '_>, query: &UnitQuery) -> bool {
     };
     let waits = |(name, access): (&String, &TableAccess)| {
         let schema = context.schema;
+        let acts = || {
+            let mut all = schema.consequences_of_access(name, access).into_iter();
+            all.any(|tables| tables != Tables::none())
+        };
         let met = || schema.family_tables(name).iter().any(|table| may_meet(table, access));
         access.deletes
             || access.locks
             || !access.writes.is_empty()
-            || access.inserts && (schema.is_view(name) || met())
+            || access.inserts && (schema.is_view(name) || met() || acts())
     };
     query.query.kind == QueryKind::Write && query.query.tables.iter().any(waits)
 }
@@ -154,148 +179,4 @@ fn changes_rows(query: &Query) -> bool {
 
 fn changes(access: &TableAccess) -> bool {
     access.inserts || access.deletes || !access.writes.is_empty()
-}
-
-/// The changes of a table by all queries of a transaction.
-#[derive(Default)]
-struct Changes {
-    inserts: bool,
-    deletes: bool,
-    columns: Columns,
-}
-
-impl Changes {
-    fn add(&mut self, access: &TableAccess) {
-        self.inserts |= access.inserts;
-        self.deletes |= access.deletes;
-        match &access.writes {
-            Columns::All => self.columns = Columns::All,
-            Columns::Some(columns) => columns.iter().for_each(|one| self.columns.add(one)),
-        }
-    }
-}
-
-/// Returns the changes of each table. A unit of which only the nodes are known stands for all code
-/// around others.
-fn written(context: &Context<'_, '_, '_>) -> BTreeMap<String, Changes> {
-    let (flow, schema) = (context.flow, context.schema);
-    let mut found: BTreeMap<String, Changes> = BTreeMap::new();
-    let mut add = |query: &Query| {
-        let tables = query.tables.iter().filter(|(_, access)| changes(access));
-        tables.for_each(|(name, access)| found.entry(name.clone()).or_default().add(access));
-    };
-    for unit in &context.units.units {
-        unit.queries().for_each(|query| add(&query.query));
-        if unit.queries().next().is_some() {
-            continue;
-        }
-        for node in unit.nodes() {
-            let calls = flow.effects[node].queries.iter();
-            let texts = calls.flat_map(|call| flow.sql_of(call, node).unwrap_or_default());
-            let queries = texts.filter_map(|one| sql::analyze(&one, context.server, schema).ok());
-            queries.for_each(|query| add(&query));
-        }
-    }
-    found
-}
-
-/// A read of a table that the transaction writes.
-struct Danger {
-    table: String,
-    /// True if the read can lock what it reads.
-    locks_help: bool,
-}
-
-impl Danger {
-    fn reason(&self) -> String {
-        let remedy = match self.locks_help {
-            true => "read it FOR UPDATE, or use serializable or --relaxed-reads",
-            false => "use serializable, or --relaxed-reads if no lock protects it",
-        };
-        format!(
-            "the lock may keep others from writing `{}` between this read and what depends on it; \
-             {remedy}",
-            self.table
-        )
-    }
-}
-
-/// Returns the tables of which a query reads rows that others may write meanwhile.
-fn dangers(
-    context: &Context<'_, '_, '_>,
-    written: &BTreeMap<String, Changes>,
-    query: &UnitQuery,
-) -> Vec<Danger> {
-    let schema = context.schema;
-    let only_locks = query.query.kind == QueryKind::Write && !changes_rows(&query.query);
-    let mut found = Vec::new();
-    for (name, access) in &query.query.tables {
-        let tables = schema.base_tables(name);
-        let is_key = schema.is_key(name, &access.equal.keys().cloned().collect());
-        if changes(access) && access.occurrences < 2 {
-            if (!is_key || access.deletes) && misses_rows(context, query, &tables, access) {
-                found.push(Danger { table: name.clone(), locks_help: false });
-            }
-            continue;
-        }
-        let is_locked = only_locks && access.locks && !access.skips_locked;
-        let is_danger = |(other, write): &(&String, &Changes)| {
-            let others = schema.base_tables(other);
-            let by_view = !tables.contains(name) || !others.contains(*other);
-            let overwrites = write.deletes || !write.columns.is_empty() && by_view;
-            !tables.is_disjoint(&others)
-                && (write.inserts && !(is_locked && (is_key || has_snapshot(context)))
-                    || (overwrites || access.reads.overlap(&write.columns)) && !is_locked)
-        };
-        if let Some((_, write)) = written.iter().find(is_danger) {
-            found.push(Danger { table: name.clone(), locks_help: !write.inserts || is_key });
-        }
-    }
-    found
-}
-
-/// Returns true if an update or a deletion may miss rows which the same
-/// transaction of another process has added to those of its condition.
-fn misses_rows(
-    context: &Context<'_, '_, '_>,
-    query: &UnitQuery,
-    tables: &BTreeSet<String>,
-    access: &TableAccess,
-) -> bool {
-    if !access.deletes && access.writes.is_empty() {
-        return false;
-    }
-    let all = context.units.units.iter().flat_map(|unit| unit.queries());
-    let others = all.filter(|other| !std::ptr::eq(*other, query));
-    let mut adding = others.flat_map(|other| &other.query.tables).filter(|(name, other)| {
-        let adds = other.inserts || access.reads.overlap(&other.writes);
-        adds && !context.schema.base_tables(name).is_disjoint(tables)
-    });
-    adding.next().is_some()
-}
-
-/// Returns the unit that has locked the row which a query reads: the first that reads it with a
-/// lock, or else the last that updates it.
-fn keeper(
-    context: &Context<'_, '_, '_>,
-    calls: &[Call<'_, '_>],
-    query: &UnitQuery,
-    table: &str,
-) -> Option<UnitIndex> {
-    let at = calls.iter().position(|call| std::ptr::eq(call.query, query))?;
-    let read = &calls[at];
-    let wanted = &query.query.tables.get(table)?.equal;
-    let keeps = |call: &&Call<'_, '_>| {
-        let named = call.query.query.tables.get(table);
-        locks(call, table)
-            && named.is_some_and(|one| one.equal.keys().all(|column| wanted.contains_key(column)))
-            && is_only_text(calls, call)
-            && is_same_row(context, table, call, read)
-            && is_passed(context, call.node, read.node)
-    };
-    let mut locked = calls[..at].iter().filter(|call| !changes_rows(&call.query.query));
-    let found = locked.find(keeps).or_else(|| calls[..at].iter().rfind(keeps))?;
-    let unit = context.units.of_node(found.node)?;
-    let is_late = has_snapshot(context) && (0..unit).any(|one| reads_plainly(context, one));
-    (!is_late).then_some(unit)
 }

@@ -14,7 +14,9 @@ use crate::{
         graph::{NodeIndex, NodeKind},
         place::Root,
     },
+    schema::Tables,
     solve::UnitIndex,
+    sql::Query,
     units::Barrier,
 };
 
@@ -70,9 +72,12 @@ impl Influence {
 fn writes(context: &Context<'_, '_, '_>, node: NodeIndex) -> bool {
     let Some(unit) = context.units.of_node(node) else { return false };
     let unit = &context.units.units[unit];
+    let changes = |query: &Query| {
+        changes_rows(query) || context.schema.changed_by_functions(query) != Tables::none()
+    };
     let mut queries = unit.queries().peekable();
     !context.flow.effects[node].queries.is_empty()
-        && (queries.peek().is_none() || queries.any(|one| changes_rows(&one.query)))
+        && (queries.peek().is_none() || queries.any(|one| changes(&one.query)))
 }
 
 /// Returns true for a condition that does not only show whether a query has failed.

@@ -1,0 +1,199 @@
+//! The reads of a query that find something else if the query moves before a lock.
+
+use super::{
+    super::Context, Written, changes, changes_rows, fails_behind_wait, has_snapshot, may_be_old,
+    written::Changes,
+};
+use crate::{
+    schema::{Table, Tables},
+    sql::{Columns, Held, QueryKind, TableAccess},
+    units::UnitQuery,
+};
+
+/// A read that a lock may protect.
+pub(super) struct Danger {
+    /// The table that is read.
+    pub(super) table: String,
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The transaction writes what it reads.
+    Written {
+        /// True if the read can lock what it reads.
+        locks_help: bool,
+    },
+    /// A trigger, rule or policy reads what the transaction writes.
+    ByTrigger,
+    /// The read does not wait for rows that others have locked.
+    NoWait,
+}
+
+impl Danger {
+    /// Returns true if the danger is none as long as nothing depends on the read.
+    pub(super) fn needs_influence(&self) -> bool {
+        self.kind != Kind::NoWait
+    }
+
+    /// Returns the reason for a constraint.
+    pub(super) fn reason(&self) -> String {
+        let remedy = match self.kind {
+            Kind::NoWait => {
+                return format!(
+                    "the lock may keep others from holding rows of `{}`, for which this query \
+                     does not wait",
+                    self.table
+                );
+            }
+            Kind::Written { locks_help: true } => {
+                "read it FOR UPDATE, or use serializable or --relaxed-reads"
+            }
+            Kind::Written { locks_help: false } => {
+                "use serializable, or --relaxed-reads if no lock protects it"
+            }
+            Kind::ByTrigger => {
+                "a trigger, rule or policy reads it: use serializable, or --relaxed-reads if no \
+                 lock protects it"
+            }
+        };
+        format!(
+            "the lock may keep others from writing `{}` between this read and what depends on it; \
+             {remedy}",
+            self.table
+        )
+    }
+}
+
+/// Returns the dangers of a query.
+pub(super) fn dangers(
+    context: &Context<'_, '_, '_>,
+    written: &Written,
+    query: &UnitQuery,
+) -> Vec<Danger> {
+    let mut found = Vec::new();
+    for (name, access) in &query.query.tables {
+        let stops = access.locks && (access.fails_locked || access.skips_locked);
+        if stops && !fails_behind_wait(context) {
+            found.push(Danger { table: name.clone(), kind: Kind::NoWait });
+        }
+        if !may_be_old(context) {
+            continue;
+        }
+        let locks_help = match changes(access) && access.occurrences < 2 {
+            true => misses_rows(context, written, query, name, access).then_some(false),
+            false => is_overtaken(context, written, query, name),
+        };
+        if let Some(locks_help) = locks_help {
+            found.push(Danger { table: name.clone(), kind: Kind::Written { locks_help } });
+        }
+        let read = context.schema.effects_of_access(name, access).reads;
+        found.extend(read_by_trigger(context, written, &read));
+    }
+    found
+}
+
+/// Returns the tables that triggers read and the transaction writes. A trigger that may read all
+/// keeps its order with all queries.
+fn read_by_trigger(context: &Context<'_, '_, '_>, written: &Written, read: &Tables) -> Vec<Danger> {
+    let is_written = |name: &&String| !written.of(context, name).is_empty();
+    let of_table = |table: &String| Danger { table: table.clone(), kind: Kind::ByTrigger };
+    read.known().filter(is_written).map(of_table).collect()
+}
+
+/// Returns whether locks would help, if others may write what a query reads of a table, so that it
+/// is old when the transaction writes; `None` if they may not.
+fn is_overtaken(
+    context: &Context<'_, '_, '_>,
+    written: &Written,
+    query: &UnitQuery,
+    name: &str,
+) -> Option<bool> {
+    let access = &query.query.tables[name];
+    let only_locks = query.query.kind == QueryKind::Write && !changes_rows(&query.query);
+    let held = if only_locks && !access.skips_locked { access.held } else { Held::Not };
+    let is_key = is_key(context, name, access);
+    let is_danger = |other: &str, write: &Changes| match held {
+        Held::Not => write.inserts || overwrites(context, (name, access), (other, write)),
+        _ if adds_rows(context, (name, access), (other, write)) => true,
+        // Two transactions that both have the row would each wait for the other to write it.
+        Held::Shared => write.deletes || !write.columns.is_empty(),
+        Held::Exclusive => false,
+    };
+    let all = written.of(context, name);
+    let (other, write) = all.iter().find(|(other, write)| is_danger(other, write))?;
+    let moves = held != Held::Not && adds_rows(context, (name, access), (other, write));
+    Some(!moves && (!write.inserts || is_key))
+}
+
+/// Returns true if an access names a row by a key.
+fn is_key(context: &Context<'_, '_, '_>, name: &str, access: &TableAccess) -> bool {
+    context.schema.is_key(name, &access.equal.keys().cloned().collect())
+}
+
+/// Returns true if two names of tables do not stand for the same columns: one is a view, or a part
+/// of another table.
+fn is_by_view(context: &Context<'_, '_, '_>, name: &str, other: &str) -> bool {
+    let bases = |name: &str| context.schema.base_tables(name).contains(name);
+    !bases(name) || !bases(other)
+}
+
+/// Returns true if changes remove rows, or assign what a query reads.
+fn overwrites(
+    context: &Context<'_, '_, '_>,
+    (name, access): (&str, &TableAccess),
+    (other, write): (&str, &Changes),
+) -> bool {
+    let by_view = is_by_view(context, name, other) && !write.columns.is_empty();
+    write.deletes || by_view || access.reads.overlap(&write.columns)
+}
+
+/// Returns true if changes may add rows to those that a locking read finds, since it locks none of
+/// them before: they insert rows, or assign a column by which it chooses. A unique key refuses a
+/// second row of the key that it names. MySQL at repeatable read also locks the gaps between rows.
+fn adds_rows(
+    context: &Context<'_, '_, '_>,
+    (name, access): (&str, &TableAccess),
+    (other, write): (&str, &Changes),
+) -> bool {
+    if has_snapshot(context) {
+        return false;
+    }
+    let is_key = is_key(context, name, access);
+    let by_view = is_by_view(context, name, other) && !write.columns.is_empty();
+    let keys = context.schema.table(name).into_iter().flat_map(Table::keys);
+    let named = |column: &String| access.equal.contains_key(column);
+    let named: Vec<&String> = keys
+        .filter(|key| is_key && key.columns.iter().all(named))
+        .flat_map(|key| &key.columns)
+        .collect();
+    let chosen_by = match &access.chosen_by {
+        Columns::Some(columns) => {
+            Columns::Some(columns.iter().filter(|one| !named.contains(one)).cloned().collect())
+        }
+        Columns::All => Columns::All,
+    };
+    write.inserts && !is_key || by_view || chosen_by.overlap(&write.columns)
+}
+
+/// Returns true if an update or a deletion may miss rows which the same transaction of another
+/// process has added to those of its condition.
+fn misses_rows(
+    context: &Context<'_, '_, '_>,
+    written: &Written,
+    query: &UnitQuery,
+    name: &str,
+    access: &TableAccess,
+) -> bool {
+    if !access.deletes && (access.writes.is_empty() || is_key(context, name, access)) {
+        return false;
+    }
+    let tables = context.schema.base_tables(name);
+    let all = context.units.units.iter().flat_map(|unit| unit.queries());
+    let others = all.filter(|other| !std::ptr::eq(*other, query));
+    let mut adding = others.flat_map(|other| &other.query.tables).filter(|(name, other)| {
+        let adds = other.inserts || access.reads.overlap(&other.writes);
+        adds && !context.schema.base_tables(name).is_disjoint(&tables)
+    });
+    adding.next().is_some() || written.starts(context, name)
+}

@@ -1,0 +1,24 @@
+// The row is held shared and not written. A unique key refuses the second row of the same key.
+// server: postgresql
+// expect: moves
+#include <stdlib.h>
+
+#include "shop.h"
+
+int sell(struct db *db)
+{
+    char text[32];
+
+    db_begin(db);
+    if (db_text(db, text, "SELECT i_stock FROM item WHERE i_id = 5 FOR SHARE"))
+        goto fail;
+    if (db_run(db, "INSERT INTO item VALUES (6, 2, 'a', 3, $1)", atoi(text)))
+        goto fail;
+    if (db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1"))
+        goto fail;
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+}

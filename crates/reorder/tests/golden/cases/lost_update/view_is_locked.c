@@ -1,0 +1,26 @@
+// The lock on a view does not reach the common table expressions of its query.
+// server: postgresql
+// schema: CREATE VIEW offer AS WITH i AS (SELECT i_id, i_stock FROM item) SELECT * FROM shop, i;
+// expect: unchanged
+// keeps: lost update, others from writing `offer`
+#include <stdlib.h>
+
+#include "shop.h"
+
+int sell(struct db *db)
+{
+    char text[32];
+
+    db_begin(db);
+    if (db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1"))
+        goto fail;
+    if (db_text(db, text, "SELECT i_stock FROM offer WHERE i_id = 5 FOR UPDATE"))
+        goto fail;
+    if (db_run(db, "UPDATE item SET i_stock = $1 WHERE i_id = 5", atoi(text) - 1))
+        goto fail;
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+}
