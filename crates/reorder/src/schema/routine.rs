@@ -220,7 +220,7 @@ impl Builder {
     fn table_behind(&self, tokens: &[TokenWithSpan]) -> Option<String> {
         let mut part = Cursor::new(tokens, self.server);
         part.eat_any(&["ONLY", "TABLE", "LATERAL"]);
-        let keywords = ["SET", "SELECT", "OF", "ON", "NOWAIT", "SKIP"];
+        let keywords = ["SET", "SELECT", "OF", "ON", "OR", "NOWAIT", "SKIP"];
         if keywords.contains(&part.keyword().as_str()) {
             return None;
         }

@@ -214,6 +214,35 @@ impl Analysis<'_> {
         self.walk(&query.settings, scope, None)
     }
 
+    /// Records what a `SELECT` reads beside its results. (Not by a clone without them: its recursion
+    /// would overflow the stack for long expressions.)
+    fn beside_results(
+        &mut self,
+        select: &Select,
+        scope: &Scope<'_>,
+        locked: Option<Locking>,
+    ) -> Result<(), BadQuery> {
+        let Select { distinct, top, exclude, into, from, lateral_views, prewhere, .. } = select;
+        let Select { selection, connect_by, group_by, cluster_by, distribute_by, .. } = select;
+        let Select { sort_by, having, named_window, qualify, .. } = select;
+        self.walk(distinct, scope, locked)?;
+        self.walk(top, scope, locked)?;
+        self.walk(exclude, scope, locked)?;
+        self.walk(into, scope, locked)?;
+        self.walk(from, scope, locked)?;
+        self.walk(lateral_views, scope, locked)?;
+        self.walk(prewhere, scope, locked)?;
+        self.walk(selection, scope, locked)?;
+        self.walk(connect_by, scope, locked)?;
+        self.walk(group_by, scope, locked)?;
+        self.walk(cluster_by, scope, locked)?;
+        self.walk(distribute_by, scope, locked)?;
+        self.walk(sort_by, scope, locked)?;
+        self.walk(having, scope, locked)?;
+        self.walk(named_window, scope, locked)?;
+        self.walk(qualify, scope, locked)
+    }
+
     /// Analyses a `SELECT`.
     fn select(
         &mut self,
@@ -236,8 +265,7 @@ impl Analysis<'_> {
         self.wildcards(&select.projection, &scope)?;
         self.walk(&select.projection, &scope, None)?;
         self.in_results = false;
-        let rest = Select { projection: Vec::new(), ..select.clone() };
-        self.walk(&rest, &scope, self.locked_within(clauses, locked))?;
+        self.beside_results(select, &scope, self.locked_within(clauses, locked))?;
         self.joins(&select.from, &scope)?;
         let count = select.selection.as_ref().and_then(|one| self.require(one, &scope));
         let limits = of.is_some_and(|query| query.limit_clause.is_some() || query.fetch.is_some());

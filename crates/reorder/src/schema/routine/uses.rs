@@ -67,10 +67,15 @@ impl<'a> Uses<'a> {
         if at < self.listed || is_sign(self.tokens.get(at + 1), &Token::Period) {
             return Use::default();
         }
-        while self.after(start, MODIFIERS) {
-            start -= 1;
+        self.of_statement(self.before_modifiers(start), at + 1)
+    }
+
+    /// Returns the place of the first of the modifiers before a place, or the place.
+    fn before_modifiers(&self, mut at: usize) -> usize {
+        while self.after(at, MODIFIERS) {
+            at -= 1;
         }
-        self.of_statement(start, at + 1)
+        at
     }
 
     /// Returns the use of a table that stands behind the word at a place. `into` is true if the
@@ -79,7 +84,7 @@ impl<'a> Uses<'a> {
         match into {
             true => CHANGES,
             false if is_word(self.tokens.get(at), "UPDATE") => CHANGES,
-            false if self.after(at, &["DELETE"]) => CHANGES,
+            false if self.after(self.before_modifiers(at), &["DELETE"]) => CHANGES,
             false => READS,
         }
     }
@@ -109,9 +114,12 @@ impl<'a> Uses<'a> {
         if into && is_word(before(2), "MERGE") {
             return BOTH;
         }
-        let deletes = is_word(before(1), "FROM") && is_word(before(2), "DELETE");
-        let updates = is_word(before(1), "UPDATE")
-            || is_word(before(3), "UPDATE") && is_word(before(2), "OR");
+        let from = start.saturating_sub(1);
+        let deletes =
+            is_word(before(1), "FROM") && self.after(self.before_modifiers(from), &["DELETE"]);
+        // SQLite: `UPDATE OR FAIL`; `IGNORE` is one of the modifiers.
+        let or = |back: usize| is_word(before(back), "OR") && is_word(before(back + 1), "UPDATE");
+        let updates = is_word(before(1), "UPDATE") || or(1) || or(2);
         match self.in_targets || deletes || is_word(before(1), "DELETE") {
             true if updates || deletes => CHANGES,
             true if self.server == Server::Mysql => BOTH,
