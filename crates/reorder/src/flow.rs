@@ -277,11 +277,6 @@ impl<'a, 'p> Flow<'a, 'p> {
         self.around.models.server()
     }
 
-    /// Returns true if the interface to the database is one of the user's models.
-    pub(crate) fn has_own_interface(&self) -> bool {
-        self.around.models.has_own_interface()
-    }
-
     /// Returns true if the server rolls back when a query fails.
     pub fn failure_aborts(&self) -> bool {
         self.around.models.failure_aborts()

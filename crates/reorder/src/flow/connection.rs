@@ -9,6 +9,11 @@ use super::{
 use crate::ir::{Callee, Expression, ExpressionKind as Kind};
 
 impl<'a> Flow<'a, '_> {
+    /// Returns true if the interface to the database is one of the user's models.
+    pub(crate) fn has_own_interface(&self) -> bool {
+        self.around.models.has_own_interface()
+    }
+
     /// Returns texts for the connection that a query uses: two queries with a text in common use
     /// the same connection. `None` if the call has no such argument, as one that runs a statement.
     ///

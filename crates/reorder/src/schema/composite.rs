@@ -13,7 +13,7 @@ use super::{
 };
 use crate::sql::functions;
 
-/// What the server does where it makes a value of a type.
+/// The checks that the server makes of a value of a type.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Checked {
     /// The functions that the constraints of the domains call.

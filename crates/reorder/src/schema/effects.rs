@@ -1,4 +1,5 @@
-//! What triggers, rules, actions of foreign keys and functions read and change besides the query.
+//! The tables that triggers, rules, actions of foreign keys and functions read and change besides
+//! the query.
 
 use std::collections::BTreeSet;
 

@@ -70,11 +70,11 @@ pub(super) struct Builder {
     pub(super) types: BTreeMap<String, BTreeSet<String>>,
     /// The names in the body of each function.
     pub(super) direct: BTreeMap<String, Names>,
-    /// What triggers and rules run.
+    /// The bodies that triggers and rules run.
     pub(super) fired: Vec<Fired>,
 }
 
-/// What a trigger or a rule of a table runs.
+/// The body that a trigger or a rule of a table runs.
 pub(super) struct Fired {
     pub(super) table: String,
     /// True if it may run for a query that only reads.

@@ -49,7 +49,7 @@ pub(super) enum FunctionBody {
 
 /// A function.
 pub(super) struct Routine {
-    /// What stands behind its name: the arguments and the result, for PostgreSQL.
+    /// The tokens behind its name: the arguments and the result, for PostgreSQL.
     signature: Vec<TokenWithSpan>,
     body: FunctionBody,
 }

@@ -75,7 +75,7 @@ struct Walk<'x, 's, 'a> {
     queries: usize,
     /// The number of items of `FROM` around the place.
     factors: usize,
-    /// How the part's locking clause also locks what the queries in its `FROM` read.
+    /// The lock that the part's locking clause also takes on what the queries in its `FROM` read.
     locked: Option<Locking>,
 }
 

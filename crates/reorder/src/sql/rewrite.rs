@@ -53,7 +53,7 @@ pub(super) fn rewrite(tokens: Vec<TokenWithSpan>, server: Server) -> Rewritten {
     out.out
 }
 
-/// What a locking clause does about a row that another transaction has locked.
+/// The reaction of a locking clause to a row that another transaction has locked.
 #[derive(Clone, Copy)]
 enum Wait {
     /// It waits.

@@ -214,8 +214,8 @@ impl Analysis<'_> {
         self.walk(&query.settings, scope, None)
     }
 
-    /// Records what a `SELECT` reads beside its results. (Not by a clone without them: its recursion
-    /// would overflow the stack for long expressions.)
+    /// Records what a `SELECT` reads beside its results. (Not by a clone without them: for long
+    /// expressions, its recursion would overflow the stack.)
     fn beside_results(
         &mut self,
         select: &Select,

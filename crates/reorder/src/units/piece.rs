@@ -43,13 +43,13 @@ pub struct Piece<'a> {
     pub checks: Vec<NodeIndex>,
     /// The reasons why nothing may move across it; empty if something may.
     pub barriers: Vec<Barrier>,
-    /// Why it may ask for what the queries before it have left on the connection, if code or SQL
-    /// that is not understood may.
+    /// The reason why it may ask for what the queries before it have left on the connection, if
+    /// code or SQL that is not understood may.
     pub asks: Option<Asks>,
 }
 
-/// What may ask for what earlier queries have left on the connection, with the reason why it is
-/// not understood.
+/// The code or SQL that may ask for what earlier queries have left on the connection, with the
+/// reason why it is not understood.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Asks {
     /// The code.

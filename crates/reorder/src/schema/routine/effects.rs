@@ -15,7 +15,7 @@ use crate::{
     sql::{Columns, functions, text::is_word},
 };
 
-/// What a body does, through the functions that it calls as well.
+/// The effects of a body, through the functions that it calls as well.
 pub(in crate::schema) struct Effects {
     /// The tables that it may touch.
     pub(in crate::schema) touches: Tables,

@@ -1,4 +1,4 @@
-//! How a body uses a table that it names: it reads rows, or changes rows, or both.
+//! The use of a table that a body names: it reads rows, or changes rows, or both.
 //!
 //! A name counts as read wherever it stands, but at these places:
 //! - behind `INSERT INTO` and the like, `UPDATE` and `DELETE FROM` stands the table whose rows

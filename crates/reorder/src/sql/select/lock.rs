@@ -14,7 +14,7 @@ use crate::{
     sql::{BadQuery, Held, QueryKind, scope::Scope},
 };
 
-/// What one locking clause does, or several that name the same table.
+/// The effect of one locking clause, or of several that name the same table.
 #[derive(Clone, Copy, Default)]
 pub(in crate::sql) struct Locking {
     held: Held,
