@@ -120,8 +120,9 @@ pub struct Call {
     /// True if a query that only reads may leave what `reads_last` reads as it was:
     /// `mysql_insert_id`. The call then belongs to the last query that writes, and to all after it.
     pub last_write: bool,
-    /// True if the call, which is no query, writes what the last query left on the connection, or
-    /// on any connection if it has no such argument: `PQescapeLiteral` clears the error message.
+    /// True if the call, which is no query, sets the error that the last query left on the
+    /// connection, or on any connection if it has no such argument, and may change the rest:
+    /// `PQescapeLiteral` clears the error message.
     pub writes_last: bool,
     /// True if a call with `writes_last` leaves no error, unless the connection is lost: one that
     /// only gives back what a query holds, `mysql_free_result`.

@@ -167,13 +167,13 @@ impl<'a, 'p> Flow<'a, 'p> {
         if !self.effects.iter().skip(1).any(asks) {
             return;
         }
+        let last = Place::whole(Root::Last);
         for node in 1..self.effects.len() {
             let [query] = &self.effects[node].queries[..] else { continue };
             let texts = self.sql_of(query, node).unwrap_or_default();
             let Effects { accesses, queries, .. } = &mut self.effects[node];
-            let is_sure = accesses
-                .iter()
-                .any(|one| one.place.root == Root::Last && one.kind == AccessKind::Write);
+            let is_sure =
+                accesses.iter().any(|one| one.place == last && one.kind == AccessKind::Write);
             if !texts.is_empty() && texts.iter().all(|text| text::only_reads(text)) {
                 let kept = |to: usize| accesses[..to].iter().filter(|one| !is_last(one)).count();
                 queries[0].own = kept(queries[0].own.start)..kept(queries[0].own.end);
@@ -308,27 +308,6 @@ impl<'a, 'p> Flow<'a, 'p> {
         let Callee::Function(name) = callee else { return false };
         let summary = self.around.summaries.of(name).and_then(|one| one.as_ref().ok());
         summary.is_some_and(|summary| summary.queries().next().is_some())
-    }
-
-    /// Returns true if a function of the file that calls a function may roll back, as its text
-    /// shows: for a message.
-    fn callers_roll_back(&self, name: &str) -> bool {
-        let rolls_back = |function: &Function| {
-            let (mut calls, mut found) = (false, false);
-            summary::for_each_expression(function, &mut |one| match &one.kind {
-                ExpressionKind::Call { callee, .. } => {
-                    let model = self.around.models.call(callee);
-                    found |= model.is_some_and(|model| model.role == Role::Rollback);
-                    calls |= matches!(callee, Callee::Function(called) if called == name);
-                }
-                ExpressionKind::Text(text) => {
-                    found |= text.trim_start().to_ascii_uppercase().starts_with("ROLLBACK");
-                }
-                _ => {}
-            });
-            calls && found
-        };
-        self.around.program.functions.iter().any(rolls_back)
     }
 
     /// Returns what a call does with the database: what its SQL says, if it runs an SQL text.

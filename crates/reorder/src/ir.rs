@@ -82,18 +82,20 @@ pub struct LeftOut {
 pub struct Callers {
     /// True if they may call it again behind a call of it.
     pub again: bool,
-    /// The one that asks behind a call what a write has left on the connection, and of which
-    /// writes it does.
+    /// The one that asks behind a call what a query has left on the connection, and of which
+    /// queries it does.
     pub asking: Option<(String, LastSeen)>,
 }
 
-/// The writes whose order a caller may see from what the last of them leaves on the connection.
+/// The queries whose order a caller may see from what the last of them leaves on the connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum LastSeen {
     /// Those that insert rows.
     Inserts,
-    /// All.
+    /// All that write.
     Writes,
+    /// All.
+    Queries,
 }
 
 impl LeftOut {

@@ -175,6 +175,9 @@ pub struct TableAccess {
     pub writes: Columns,
     /// True if it inserts rows.
     pub inserts: bool,
+    /// True if it inserts rows, and does not fail if another row has the same key: it changes,
+    /// replaces or keeps that one.
+    pub merges: bool,
     /// True if it deletes rows.
     pub deletes: bool,
     /// True if it reads rows with `FOR UPDATE` or `FOR SHARE`, or the like. MySQL also locks what

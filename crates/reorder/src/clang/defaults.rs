@@ -72,7 +72,8 @@ impl<'tu> Lowering<'tu, '_> {
         let Some(span) = self.span(last) else {
             let is_array = field.get_type().is_some_and(|ty| ty.get_element_type().is_some());
             let is_number = last.get_kind() == EntityKind::IntegerLiteral;
-            return (!field.is_bit_field() && !(is_array && is_number)).then_some(last);
+            let has_none = field.is_bit_field() || is_array && is_number;
+            return (!has_none).then_some(last);
         };
         let before = span.first.checked_sub(1).map(|place| self.source.token(place));
         self.initializer(field).filter(|_| before != Some(":"))

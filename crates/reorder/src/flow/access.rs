@@ -345,8 +345,12 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         }
         self.bind(arguments, model);
         let runs = matches!(model.role, Role::Query | Role::Begin | Role::Commit | Role::Rollback);
-        if runs || model.writes_last {
+        if runs {
             self.write(Place::whole(Root::Last), None);
+        } else if model.writes_last {
+            // It sets the error, and may leave the rest as it was: `mysql_free_result`.
+            self.access(Place::whole(Root::Last), AccessKind::WeakWrite, None);
+            self.write(Place::error(), None);
         }
         if runs {
             // A query that only reads leaves it as it was.

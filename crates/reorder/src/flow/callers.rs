@@ -1,10 +1,12 @@
-//! The callers of a function: their questions for what its last write has left on the connection,
-//! and whether they may call it again.
+//! The callers of a function: their questions for what its last query or write has left on the
+//! connection, and whether they may call it again.
 //!
 //! SQLite keeps the number of the row that was inserted last, and of the rows that were changed
 //! last, over the commit. A function of the file that calls the transaction's function, directly or
 //! by way of others, and asks for such a number then, gets that of the transaction's last write,
-//! unless a later insert of its own replaces it.
+//! unless a later insert of its own replaces it. With the other servers the commit replaces such
+//! numbers: there only the queries count behind which the function may return without a commit or
+//! rollback, so that a caller ends the transaction.
 //!
 //! A function may be called again if a call leads to another one in a function of the file, or if a
 //! function of the file takes its address.
@@ -14,17 +16,17 @@ use std::collections::BTreeSet;
 use super::{
     Flow,
     graph::{NodeIndex, NodeKind},
-    place::Root,
+    place::{Place, Root},
     summary::{self, Summary, for_each_expression},
 };
 use crate::{
-    api::Server,
+    api::{Call, Role, Server},
     ir::{Callee, Callers, Expression, ExpressionKind, Function, LastSeen},
 };
 
 impl<'a> Flow<'a, '_> {
-    /// Returns the function of the file that asks, behind a call of this one, what a write has left
-    /// on the connection, and the writes of which it does.
+    /// Returns the function of the file that asks, behind a call of this one, what a query has left
+    /// on the connection, and the queries of which it does.
     pub(crate) fn asked_by_caller(&self) -> Option<(&str, LastSeen)> {
         let found = self.known.asked_by_caller.get_or_init(|| {
             let found = self.find_asking_caller();
@@ -35,7 +37,7 @@ impl<'a> Flow<'a, '_> {
     }
 
     fn find_asking_caller(&self) -> Option<(&'a str, LastSeen)> {
-        if self.server() != Some(Server::Sqlite) {
+        if self.server() != Some(Server::Sqlite) && !self.leaves_transaction_open() {
             return None;
         }
         let functions = &self.around.program.functions;
@@ -46,6 +48,21 @@ impl<'a> Flow<'a, '_> {
             self.asks_behind(one, &leading).then_some((one.name.as_str(), seen))
         });
         asking.max_by_key(|(_, seen)| *seen)
+    }
+
+    /// Returns true if the function may return behind a query without a commit or rollback.
+    fn leaves_transaction_open(&self) -> bool {
+        let nodes = 0..self.graph.nodes.len();
+        let has = |node: NodeIndex, is: &dyn Fn(Role) -> bool| {
+            self.effects[node].queries.iter().any(|query| is(self.role_of(query, node)))
+        };
+        let ends = |role: Role| matches!(role, Role::Commit | Role::Rollback);
+        let over: Vec<NodeIndex> = nodes.clone().filter(|&node| has(node, &ends)).collect();
+        let returns = |node: &NodeIndex| self.graph.nodes[*node].successors.is_empty();
+        nodes.clone().filter(|&node| has(node, &|role| role == Role::Query)).any(|query| {
+            let mut last = nodes.clone().filter(returns);
+            last.any(|last| query == last || !self.graph.passes(query, last, &over))
+        })
     }
 
     /// Returns the function and those of the file that call it, directly or by way of others.
@@ -77,6 +94,27 @@ impl<'a> Flow<'a, '_> {
         Callers { again: self.is_called_again(), asking }
     }
 
+    /// Returns true if a function of the file that calls a function may roll back, as its text
+    /// shows: for a message.
+    pub(super) fn callers_roll_back(&self, name: &str) -> bool {
+        let rolls_back = |function: &Function| {
+            let (mut calls, mut found) = (false, false);
+            for_each_expression(function, &mut |one| match &one.kind {
+                ExpressionKind::Call { callee, .. } => {
+                    let model = self.around.models.call(callee);
+                    found |= model.is_some_and(|model| model.role == Role::Rollback);
+                    calls |= matches!(callee, Callee::Function(called) if called == name);
+                }
+                ExpressionKind::Text(text) => {
+                    found |= text.trim_start().to_ascii_uppercase().starts_with("ROLLBACK");
+                }
+                _ => {}
+            });
+            calls && found
+        };
+        self.around.program.functions.iter().any(rolls_back)
+    }
+
     /// Returns true if a function may call one of the leading functions behind a call of one, or
     /// takes the address of one.
     fn calls_again(&self, function: &'a Function, leading: &BTreeSet<&str>) -> bool {
@@ -103,7 +141,7 @@ impl<'a> Flow<'a, '_> {
         })
     }
 
-    /// Returns the writes for which a function asks, or one that it calls.
+    /// Returns the queries for which a function asks, or one that it calls.
     fn questions_of<'f>(
         &'f self,
         function: &'f Function,
@@ -112,10 +150,15 @@ impl<'a> Flow<'a, '_> {
         let mut found: BTreeSet<LastSeen> = BTreeSet::new();
         for_each_expression(function, &mut |one| {
             if let ExpressionKind::Call { callee, .. } = &one.kind
-                && self.around.models.call(callee).is_some_and(|model| model.last_write)
+                && let Some(model) =
+                    self.around.models.call(callee).filter(|one| self.is_asked(one))
             {
                 let of_insert = matches!(callee, Callee::Function(name) if name.ends_with("rowid"));
-                found.insert(if of_insert { LastSeen::Inserts } else { LastSeen::Writes });
+                found.insert(match model.last_write {
+                    false => LastSeen::Queries,
+                    true if of_insert => LastSeen::Inserts,
+                    true => LastSeen::Writes,
+                });
             }
         });
         known.insert(&function.name);
@@ -124,6 +167,13 @@ impl<'a> Flow<'a, '_> {
             found.extend(called.and_then(|called| self.questions_of(called, known)));
         }
         found.last().copied()
+    }
+
+    /// Returns true if a call asks for what a query has left, other than an error: what a write has
+    /// left, if the server is SQLite.
+    fn is_asked(&self, model: &Call) -> bool {
+        model.last_write
+            || self.server() != Some(Server::Sqlite) && model.reads_last && !model.status
     }
 
     /// Returns true if a function asks for what a call of one of the leading functions has left.
@@ -138,7 +188,11 @@ impl<'a> Flow<'a, '_> {
         let all_known = leading.iter().filter(|name| **name != function.name).all(is_known);
         nodes.into_iter().any(|node| {
             let asked = flow.exposed_reads(node).into_iter();
-            let mut asked = asked.filter(|place| place.root == Root::LastWrite).peekable();
+            let is_asked = |place: &&Place| {
+                place.root == Root::LastWrite
+                    || self.server() != Some(Server::Sqlite) && **place == Place::whole(Root::Last)
+            };
+            let mut asked = asked.filter(is_asked).peekable();
             let asks = asked.peek().is_some();
             let comes_from_call = || {
                 asked
@@ -160,10 +214,10 @@ impl<'a> Flow<'a, '_> {
         )
     }
 
-    /// Returns true if a node itself asks for what a write has left.
+    /// Returns true if a node itself asks for what a query has left.
     fn asks(&self, node: NodeIndex) -> bool {
         self.has_call(node, &|callee| {
-            self.around.models.call(callee).is_some_and(|model| model.last_write)
+            self.around.models.call(callee).is_some_and(|model| self.is_asked(model))
         })
     }
 

@@ -143,7 +143,8 @@ impl<'a> Flow<'a, '_> {
     /// function may do that.
     pub(crate) fn fallible_calls(&self, node: NodeIndex) -> Option<Vec<Fallible<'a>>> {
         let accesses = &self.effects[node].accesses;
-        let is_write = |place: &Place| place.root == Root::Last;
+        // Each call writes all of it, at least perhaps.
+        let is_write = |place: &Place| *place == Place::whole(Root::Last);
         let writes = accesses.iter().filter(|one| one.kind != AccessKind::Read);
         let writes = writes.filter(|one| is_write(&one.place)).count();
         if writes == 0 {

@@ -16,7 +16,7 @@ use crate::{
 /// The facts.
 #[derive(Default)]
 pub(super) struct Known {
-    /// The caller that asks what the last write has left, and of which writes.
+    /// The caller that asks what the last query has left, and of which queries.
     pub(super) asked_by_caller: OnceCell<Option<(String, LastSeen)>>,
     /// The names that the program uses.
     names: OnceCell<BTreeSet<String>>,

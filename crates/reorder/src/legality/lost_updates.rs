@@ -15,9 +15,10 @@
 //! - that holds its rows itself (`FOR UPDATE`), in each place in which the query names the table,
 //!   and waits for those that others have locked. It does not hold the rows that come to those of
 //!   its condition later: against inserts it must name a key, so that a unique key refuses the
-//!   second row, and the transaction must assign none of the other columns by which it chooses. In
-//!   MySQL at repeatable read, it locks the gaps. `FOR SHARE` is enough for rows that are not
-//!   updated: two transactions that both hold a row would wait for each other to write it;
+//!   second row (not with `ON CONFLICT`), and the transaction must assign none of the other columns
+//!   by which it chooses. In MySQL at repeatable read, it locks the gaps. `FOR SHARE` is enough for
+//!   rows that are not updated: two transactions that both hold a row would wait for each other to
+//!   write it;
 //! - of a row that another query before it has surely locked, which then stays before it
 //!   ([`keeper`]).
 //!

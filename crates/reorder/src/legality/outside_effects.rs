@@ -8,9 +8,10 @@
 //! - all memory of the caller that the function reads before it writes it, if the file shows that
 //!   the function may be called again. Callers elsewhere set such memory before each call.
 //!
-//! So do the writes of which a caller sees the last one: in SQLite, a function of the file that
+//! So do the queries of which a caller sees the last one: in SQLite, a function of the file that
 //! asks for the number of the row which was inserted last, or of the rows which were changed last,
-//! behind a call of the transaction's function.
+//! behind a call of the transaction's function; with other servers, one that asks for what the last
+//! query has left before it ends the transaction.
 //!
 //! **Safe because** a run that commits shows the same effects in the same order, and a run that
 //! takes an exit shows those that stood before the exit in the source.
@@ -52,7 +53,7 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
             found.before(first, later, Rule::OutsideEffect, reason);
         }
     }
-    keep_last_write(context, found);
+    keep_last_query(context, found);
     for place in kept_between_calls(context, found) {
         let reason = format!("a later call reads {}", values::name(context, &place));
         for writer in values::writers(context, &place) {
@@ -64,19 +65,24 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     }
 }
 
-/// Keeps the order of the writes of which a caller sees the last one.
-fn keep_last_write(context: &Context<'_, '_, '_>, found: &mut Found) {
+/// Keeps the order of the queries of which a caller sees the last one.
+fn keep_last_query(context: &Context<'_, '_, '_>, found: &mut Found) {
     let Some((caller, seen)) = context.flow.asked_by_caller() else { return };
     let is_seen = |unit: usize| {
         context.units.units[unit].queries().any(|one| match seen {
             LastSeen::Inserts => one.query.tables.values().any(|access| access.inserts),
             LastSeen::Writes => one.query.kind == QueryKind::Write,
+            LastSeen::Queries => true,
         })
     };
-    let write = if seen == LastSeen::Inserts { "insert" } else { "write" };
+    let last = match seen {
+        LastSeen::Inserts => "insert",
+        LastSeen::Writes => "write",
+        LastSeen::Queries => "query",
+    };
     for (first, later) in context.pairs() {
         if is_seen(first) && is_seen(later) {
-            let reason = format!("`{caller}` asks afterwards for what the last {write} has left");
+            let reason = format!("`{caller}` asks afterwards for what the last {last} has left");
             found.before(first, later, Rule::OutsideEffect, reason);
         }
     }

@@ -270,7 +270,7 @@ impl<'a> Loop<'_, '_, 'a, '_> {
     fn check_functions(&self) -> Result<(), Obstacle> {
         let (flow, schema) = (self.context.flow, self.context.schema);
         if let Some((caller, _)) = flow.asked_by_caller() {
-            let reason = format!("`{caller}` asks afterwards for what the last write has left");
+            let reason = format!("`{caller}` asks afterwards for what the last query has left");
             return Err(self.obstacle(self.counting.piece.range, reason));
         }
         let nodes = (0..flow.effects.len()).filter(|node| !self.part.nodes.contains(node));

@@ -24,6 +24,8 @@ pub(super) enum Kind {
         /// True if the read can lock what it reads.
         locks_help: bool,
     },
+    /// The read holds rows shared that the transaction then writes.
+    Shared,
     /// A trigger, rule or policy reads what the transaction writes.
     ByTrigger,
     /// The read does not wait for rows that others have locked.
@@ -33,7 +35,7 @@ pub(super) enum Kind {
 impl Danger {
     /// Returns true if the danger is none as long as nothing depends on the read.
     pub(super) fn needs_influence(&self) -> bool {
-        self.kind != Kind::NoWait
+        !matches!(self.kind, Kind::NoWait | Kind::Shared)
     }
 
     /// Returns the reason for a constraint.
@@ -43,6 +45,13 @@ impl Danger {
                 return format!(
                     "the lock may keep others from holding rows of `{}`, for which this query \
                      does not wait",
+                    self.table
+                );
+            }
+            Kind::Shared => {
+                return format!(
+                    "the lock may keep others from holding rows of `{}` shared, for which each \
+                     would wait; read it FOR UPDATE",
                     self.table
                 );
             }
@@ -80,13 +89,12 @@ pub(super) fn dangers(
         if !may_be_old(context) {
             continue;
         }
-        let locks_help = match changes(access) && access.occurrences < 2 {
-            true => misses_rows(context, written, query, name, access).then_some(false),
-            false => is_overtaken(context, written, query, name),
+        let kind = match changes(access) && access.occurrences < 2 {
+            true => misses_rows(context, written, query, name, access)
+                .then_some(Kind::Written { locks_help: false }),
+            false => overtaken(context, written, query, name),
         };
-        if let Some(locks_help) = locks_help {
-            found.push(Danger { table: name.clone(), kind: Kind::Written { locks_help } });
-        }
+        found.extend(kind.map(|kind| Danger { table: name.clone(), kind }));
         let read = context.schema.effects_of_access(name, access).reads;
         found.extend(read_by_trigger(context, written, &read));
     }
@@ -101,29 +109,32 @@ fn read_by_trigger(context: &Context<'_, '_, '_>, written: &Written, read: &Tabl
     read.known().filter(is_written).map(of_table).collect()
 }
 
-/// Returns whether locks would help, if others may write what a query reads of a table, so that it
-/// is old when the transaction writes; `None` if they may not.
-fn is_overtaken(
+/// Returns the danger, if others may write what a query reads of a table, so that it is old when
+/// the transaction writes, or that they wait for each other.
+fn overtaken(
     context: &Context<'_, '_, '_>,
     written: &Written,
     query: &UnitQuery,
     name: &str,
-) -> Option<bool> {
+) -> Option<Kind> {
     let access = &query.query.tables[name];
     let only_locks = query.query.kind == QueryKind::Write && !changes_rows(&query.query);
     let held = if only_locks && !access.skips_locked { access.held } else { Held::Not };
-    let is_key = is_key(context, name, access);
-    let is_danger = |other: &str, write: &Changes| match held {
-        Held::Not => write.inserts || overwrites(context, (name, access), (other, write)),
-        _ if adds_rows(context, (name, access), (other, write)) => true,
-        // Two transactions that both have the row would each wait for the other to write it.
-        Held::Shared => write.deletes || !write.columns.is_empty(),
-        Held::Exclusive => false,
-    };
     let all = written.of(context, name);
-    let (other, write) = all.iter().find(|(other, write)| is_danger(other, write))?;
-    let moves = held != Held::Not && adds_rows(context, (name, access), (other, write));
-    Some(!moves && (!write.inserts || is_key))
+    let overwritten =
+        |(other, write): &&(String, Changes)| overwrites(context, (name, access), (other, write));
+    let added =
+        |(other, write): &&(String, Changes)| adds_rows(context, (name, access), (other, write));
+    if held == Held::Not {
+        let (_, write) = all.iter().find(|one| one.1.inserts || overwritten(one))?;
+        let locks_help = !write.inserts || is_key(context, name, access);
+        return Some(Kind::Written { locks_help });
+    }
+    let writes = |(_, write): &(String, Changes)| write.deletes || !write.columns.is_empty();
+    if held == Held::Shared && all.iter().any(writes) {
+        return Some(Kind::Shared);
+    }
+    all.iter().find(added).map(|_| Kind::Written { locks_help: false })
 }
 
 /// Returns true if an access names a row by a key.
@@ -150,7 +161,8 @@ fn overwrites(
 
 /// Returns true if changes may add rows to those that a locking read finds, since it locks none of
 /// them before: they insert rows, or assign a column by which it chooses. A unique key refuses a
-/// second row of the key that it names. MySQL at repeatable read also locks the gaps between rows.
+/// second row of the key that it names, unless the insert handles that. MySQL at repeatable read
+/// also locks the gaps between rows.
 fn adds_rows(
     context: &Context<'_, '_, '_>,
     (name, access): (&str, &TableAccess),
@@ -173,7 +185,7 @@ fn adds_rows(
         }
         Columns::All => Columns::All,
     };
-    write.inserts && !is_key || by_view || chosen_by.overlap(&write.columns)
+    write.inserts && !is_key || write.merges || by_view || chosen_by.overlap(&write.columns)
 }
 
 /// Returns true if an update or a deletion may miss rows which the same transaction of another

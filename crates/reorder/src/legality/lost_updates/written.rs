@@ -17,6 +17,8 @@ use crate::{
 #[derive(Clone, Default)]
 pub(super) struct Changes {
     pub(super) inserts: bool,
+    /// True if an insert does not fail if another row has the same key.
+    pub(super) merges: bool,
     pub(super) deletes: bool,
     /// The columns that are assigned.
     pub(super) columns: Columns,
@@ -25,11 +27,12 @@ pub(super) struct Changes {
 impl Changes {
     /// Returns the changes that are possible.
     fn all() -> Changes {
-        Changes { inserts: true, deletes: true, columns: Columns::All }
+        Changes { inserts: true, merges: true, deletes: true, columns: Columns::All }
     }
 
     fn add(&mut self, access: &TableAccess) {
         self.inserts |= access.inserts;
+        self.merges |= access.merges;
         self.deletes |= access.deletes;
         match &access.writes {
             Columns::All => self.columns = Columns::All,

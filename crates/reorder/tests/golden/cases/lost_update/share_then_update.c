@@ -1,7 +1,7 @@
 // Two transactions that both hold the row shared would each wait for the other to update it.
 // server: postgresql
 // expect: unchanged
-// keeps: lost update, others from writing `item`
+// keeps: lost update, others from holding rows of `item` shared
 #include <stdlib.h>
 
 #include "shop.h"

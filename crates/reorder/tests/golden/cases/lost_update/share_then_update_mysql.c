@@ -1,7 +1,7 @@
 // As `share_then_update`, on MySQL.
 // server: mysql
 // expect: unchanged
-// keeps: lost update, others from writing `item`
+// keeps: lost update, others from holding rows of `item` shared
 #include <stdlib.h>
 
 #include "shop.h"
