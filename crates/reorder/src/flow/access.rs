@@ -384,6 +384,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
                 connection,
                 statements,
                 bound_before: self.effects.bound.len(),
+                certain: !self.conditional,
                 is_bound: false,
                 connections,
                 own: 0..0,
@@ -555,6 +556,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             query.statements = self.all_for_caller(&query.statements, arguments, summary);
             query.connections = self.all_for_caller(&query.connections, arguments, summary);
             query.bound_before = bound_before;
+            query.certain &= !self.conditional;
             self.query(query);
         }
         for bound in &effects.bound {

@@ -132,6 +132,8 @@ pub struct QueryCall<'a> {
     pub statements: Vec<Place>,
     /// The number of elements of [`Effects::bound`] that certainly come before.
     pub bound_before: usize,
+    /// True if it certainly runs whenever the node does.
+    pub certain: bool,
     /// True if it stands in a called function that has bound all parameters before.
     pub is_bound: bool,
     /// The objects of which one is its connection.

@@ -234,7 +234,8 @@ impl<'a> Summaries<'a> {
                 false => (!flow.around.is_pointer(value)).then_some(&NOTHING),
             };
             let accesses = accesses.map(|access| weakened(access, always[node], kept)).collect();
-            let queries = flow.queries_for_callers(node, function);
+            let mut queries = flow.queries_for_callers(node, function);
+            queries.iter_mut().for_each(|query| query.certain &= always[node]);
             let mut barriers = effects.barriers.clone();
             if effects.bound.iter().any(|bound| outlives(&flow, bound)) {
                 let name = &function.name;

@@ -22,6 +22,8 @@ pub(crate) struct Call<'c, 'a> {
     /// The call, if the node itself has it.
     pub(crate) call: Option<&'c QueryCall<'a>>,
     pub(crate) node: NodeIndex,
+    /// True if it certainly runs whenever the node does.
+    pub(crate) certain: bool,
     pub(crate) line: usize,
 }
 
@@ -48,8 +50,8 @@ pub(crate) fn calls<'c, 'a>(context: &Context<'c, 'a, '_>) -> Vec<Call<'c, 'a>> 
                 // A call in a function that the node calls has arguments of that function.
                 let is_own = flow.graph.nodes[node].range.contains(range)
                     && !matches!(call.connection, Connection::Parameter(_));
-                let line = range.line(context.text);
-                found.push(Call { query, call: is_own.then_some(call), node, line });
+                let (certain, line) = (call.certain, range.line(context.text));
+                found.push(Call { query, call: is_own.then_some(call), node, certain, line });
                 break;
             }
         }
@@ -170,15 +172,22 @@ pub(crate) fn is_only_text(calls: &[Call<'_, '_>], call: &Call<'_, '_>) -> bool 
     calls.iter().filter(is_its).count() == 1
 }
 
-/// Returns true if every path to a node passes another one.
-pub(crate) fn is_passed(context: &Context<'_, '_, '_>, node: NodeIndex, to: NodeIndex) -> bool {
+/// Returns true if every path to a node runs a query before.
+pub(crate) fn runs_before(
+    context: &Context<'_, '_, '_>,
+    call: &Call<'_, '_>,
+    to: NodeIndex,
+) -> bool {
+    if !call.certain {
+        return false;
+    }
     let nodes = &context.flow.graph.nodes;
     let (mut open, mut seen) = (vec![0], vec![false; nodes.len()]);
     while let Some(at) = open.pop() {
         if at == to {
             return false;
         }
-        if at != node && !std::mem::replace(&mut seen[at], true) {
+        if at != call.node && !std::mem::replace(&mut seen[at], true) {
             open.extend(&nodes[at].successors);
         }
     }

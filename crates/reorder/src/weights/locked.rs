@@ -7,7 +7,7 @@
 use super::UnitQuery;
 use crate::legality::{
     Context,
-    same_row::{Call, calls, is_only_text, is_passed, is_same_row, locks},
+    same_row::{Call, calls, is_only_text, is_same_row, locks, runs_before},
 };
 
 /// The writes of rows that are locked before.
@@ -26,7 +26,7 @@ impl<'c> Locked<'c> {
                     locks(earlier, table)
                         && is_only_text(&calls, earlier)
                         && is_same_row(context, table, earlier, later)
-                        && is_passed(context, earlier.node, later.node)
+                        && runs_before(context, earlier, later.node)
                 };
                 if !access.inserts && calls[..at].iter().any(is_before) {
                     writes.push((later.query, table.as_str()));

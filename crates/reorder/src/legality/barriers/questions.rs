@@ -65,9 +65,8 @@ fn last_units<'l>(
     let runs_before = |unit: UnitIndex| {
         let mut own = calls.iter().filter(|call| context.units.of_node(call.node) == Some(unit));
         own.any(|call| {
-            call.call.is_some()
-                && !call.query.query.tables.is_empty()
-                && node.is_some_and(|node| same_row::is_passed(context, call.node, node))
+            !call.query.query.tables.is_empty()
+                && node.is_some_and(|node| same_row::runs_before(context, call, node))
         })
     };
     let first = leaving.iter().rposition(|&unit| runs_before(unit));

@@ -7,7 +7,7 @@
 use super::{
     super::{
         Context,
-        same_row::{Call, is_only_text, is_passed, is_same_row, locks},
+        same_row::{Call, is_only_text, is_same_row, locks, runs_before},
     },
     Written, changes_rows,
     dangers::{Danger, Kind},
@@ -40,7 +40,7 @@ pub(super) fn keeper(
             })
             && is_only_text(calls, call)
             && is_same_row(context, table, call, read)
-            && is_passed(context, call.node, read.node)
+            && runs_before(context, call, read.node)
     };
     let mut locked = calls[..at].iter().filter(|call| !changes_rows(&call.query.query));
     let found = locked.find(keeps).or_else(|| calls[..at].iter().rfind(keeps))?;
