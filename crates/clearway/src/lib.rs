@@ -147,8 +147,8 @@
 //! transaction that holds the lock ends, or until the limit of the wait:
 //! - The lock is held by an interactive transaction ([`begin`](Database::begin),
 //!   [`begin_async`](Database::begin_async)), or by an asynchronous closure that an executor runs
-//!   on this thread and that has not made the call. The engine does not know that they depend on
-//!   the thread.
+//!   on this thread and is not polling now. The engine does not know that they depend on the
+//!   thread.
 //! - The second transaction is asynchronous, and the closure blocks its thread until that has
 //!   ended.
 //! - The lock is on a whole table or on the database. Of the holders of such a lock, the engine

@@ -6,7 +6,7 @@
 //!   locks after a commit, and when its result is delivered; only then does it take a mutex, of one
 //!   shard.
 //! - TIMINGS-2. The choice of timed transactions depends neither on what they do nor on other
-//!   databases: it is each `every`th of a [`Countdown`].
+//!   databases: a [`Countdown`] selects one in `every`.
 
 use std::time::Instant;
 

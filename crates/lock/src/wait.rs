@@ -10,8 +10,8 @@
 //!   and waiters that only it blocked are granted in the same latch hold.
 //! - LOCK-WAIT-4. A grant that comes before the withdrawal wins: a waiter at its time limit, or
 //!   about to die, that was granted in the meantime has its lock and no error.
-//! - LOCK-WAIT-5. A waiter that holds a lock, and is not granted the new one before, checks for a
-//!   deadlock after it has published its wait, and again as the method requires (see `deadlock`).
+//! - LOCK-WAIT-5. A waiter that holds a lock checks for a deadlock after it has published its wait,
+//!   unless it was granted the lock by then, and again as the method requires (see `deadlock`).
 //!   Before it sleeps, a waiter stores its waker and checks afterwards, so that no notification is
 //!   lost.
 //! - LOCK-WAIT-6. A blocking waiter does not wait for an owner that its user has named as suspended

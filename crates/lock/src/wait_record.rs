@@ -141,7 +141,7 @@ impl WaitRecord {
     /// Returns the record to idle. Called by the owner, once granted, or under the target's latch
     /// (WAIT-RECORD-1).
     pub(crate) fn end_wait(&self) {
-        // Relaxed: an idle slot carries no information; detectors skip it.
+        // Relaxed: an idle record carries no information; detectors skip it.
         let state = self.state.load(Ordering::Relaxed);
         invariant(state & PHASE != IDLE, "WAIT-RECORD-1: a wait ends once");
         self.state.store(state & !PHASE | IDLE, Ordering::Relaxed);

@@ -24,13 +24,13 @@
 //! - FLUSH-5. No lost request.
 //!
 //!   (a) A requester raises `requested` (and `awaited`, if the group-commit delay must not apply),
-//!   and then reads the wake thresholds (`WakeThresholds`). It takes the schedule's mutex
-//!   - if the delay must not apply to it: only if the highest requested LSN is at or above the
-//!     threshold of requests with a waiter;
-//!   - if the delay may apply to it, and it raised `requested`: only if its LSN is at or above the
-//!     threshold of requests without a waiter; or if `awaited` is above the end of the last group,
-//!     and its LSN is at or above the threshold of requests with a waiter;
-//!   - if the delay may apply to it, and its LSN or a higher one was requested before: never.
+//!   and then reads the wake thresholds (`WakeThresholds`). It takes the schedule's mutex in two
+//!   cases only:
+//!   - the delay must not apply to it, and the highest requested LSN is at or above the threshold
+//!     of requests with a waiter;
+//!   - the delay may apply to it, it raised `requested`, and its LSN is at or above the threshold
+//!     of requests without a waiter, or at or above that of requests with a waiter while `awaited`
+//!     is above the end of the last group.
 //!
 //!   A flusher writes both thresholds, then reads both requests (in `decide`). All accesses are
 //!   SeqCst, so if the requester read a threshold that kept it from the mutex, the flusher that

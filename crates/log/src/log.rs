@@ -346,8 +346,9 @@ impl Log {
         if self.ring.durable() >= lsn { Ok(()) } else { self.wait_slowly(lsn) }
     }
 
-    /// Like [`wait_durable`](Log::wait_durable), but the group starts as soon as the device can
-    /// take it, even if the group-commit policy in use would let more records gather first.
+    /// Like [`wait_durable`](Log::wait_durable), but a [`FlushPolicy`](crate::parts::FlushPolicy)
+    /// of another crate lets no more records gather first: the group starts as soon as the device
+    /// can take it.
     ///
     /// # Errors
     ///

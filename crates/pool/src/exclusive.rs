@@ -19,8 +19,8 @@
 //!   record is before that end and which is not marked yet.
 //! - EXCLUSIVE-2. No cleaner copies a page between 2 and 4: it needs the shared latch. So a copy's
 //!   page LSN covers every change in the copy, which is what the WAL rule waits for.
-//! - EXCLUSIVE-3. No thread reads valid zeros for which there is no record: the former contents of
-//!   a formatted page are kept until step 4, and are put back if it does not come.
+//! - EXCLUSIVE-3. Zeros without a record are never read as the contents of a page: the former
+//!   contents of a formatted page are kept until step 4, and are put back if it does not come.
 
 use std::{
     fmt,

@@ -88,7 +88,7 @@ impl Seen {
 pub(crate) enum LatchOutcome {
     /// The latch is held now.
     Latched,
-    /// The page is not in memory and no thread is reading it in; no latch is held.
+    /// The page is not in memory; no latch is held.
     Absent,
 }
 

@@ -8,7 +8,7 @@
 //! Invariants
 //! 1. *Nothing here waits for a lock or for log space*, and nothing reads or writes a page:
 //!    everything may be called under page latches. (A `log_*` call may wait for room in the log's
-//!    buffer, and may itself write the log to make it; that takes no lock, log space or page
+//!    buffer, and may itself write the log to make it; that waits for no lock, log space or page
 //!    latch.) What an operation would have to wait for, it reports as a [`Need`](crate::Need) to
 //!    its driver.
 //! 2. Every `log_*` call but `log_image` is paid for by an earlier successful `reserve` of the same

@@ -104,7 +104,7 @@ pub(crate) struct TransactionState {
     range_modes: Option<&'static RangeModes>,
     pub(crate) undo: UndoList,
     pub(crate) reservation: SpaceReservation,
-    /// Whether this transaction has logged a record of its own.
+    /// Whether this transaction has begun to log records of its own.
     pub(crate) wrote: bool,
     /// Whether changes are being undone: their log space then comes from what was reserved for
     /// that.

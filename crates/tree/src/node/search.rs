@@ -1,9 +1,9 @@
 //! Finding a key in a node.
 //!
 //! Three phases. First the bytes that all keys of the node share are compared, once. Then the key
-//! heads alone are searched: one aligned load a step, ends and a well-founded guess first, binary
-//! search in what they leave. Last, suffixes are compared, and only among the slots whose head
-//! equals the key's: one slot in most nodes, because shared bytes are in no head.
+//! heads alone are searched, one aligned load a step: first both ends, then a guess, then the rest
+//! by binary search. Last, suffixes are compared, and only among the slots whose head equals the
+//! key's: one slot in most nodes, because shared bytes are in no head.
 //!
 //! Algorithm
 //! : The guess is one step of interpolation search (Perl, Itai, Avni, CACM 1978). It is not

@@ -3,8 +3,8 @@
 //! Invariants:
 //! - STATES-1. Once `close` has returned, no transaction starts, and every one that has started and
 //!   not ended counts as active in the transaction table: a transaction is entered there under the
-//!   latch of a free list, in a state that it takes from that list or after it has read `closed`
-//!   under that latch. `close` sets `closed` first, and then empties each list under its latch.
+//!   latch of a free list, either in a state from that list, or once `closed` was read under that
+//!   latch. `close` sets `closed` first, and then empties each list under its latch.
 //! - STATES-2. A closed engine keeps no state, since each holds a reference to the core: a state is
 //!   dropped when its transaction ends, and deallocations that failed are left to recovery.
 //! - STATES-3. Users' transactions do not take the participant records that are reserved for the
