@@ -19,11 +19,13 @@
 //! - DEADLOCK-4. A mark is set before its owner is woken, and checked after the owner has stored
 //!   its waker: no mark is missed.
 //!
-//! # Polled waiters A *polled* waiter checks only when it is polled, and so perhaps late. Therefore
-//! a waiter that blocks and repeats its check judges the edges of such waiters, or gathers their
-//! dependencies, as if they were its own (`Graph::walk`), and a cycle of polled waiters alone is
-//! found by the one that closes it, as with the search. The caller handles the limits of polled
-//! waits, see [`poll_acquire`].
+//! # Polled waiters
+//!
+//! A *polled* waiter checks only when it is polled, and so perhaps late. Therefore a waiter that
+//! blocks and repeats its check judges the edges of such waiters, or gathers their dependencies, as
+//! if they were its own (`Graph::walk`), and a cycle of polled waiters alone is found by the one
+//! that closes it, as with the search. The caller handles the limits of polled waits, see
+//! [`poll_acquire`].
 //!
 //! [`poll_acquire`]: crate::LockTable::poll_acquire
 

@@ -70,7 +70,7 @@ pub struct Record<'a> {
     pub kind: u8,
     /// The transaction it belongs to.
     pub txn: TxnId,
-    /// The caller's back pointer: the transaction's previous record or a compensation's undo-next.
+    /// The caller's own value, such as the LSN of the change to undo next.
     pub prev: Lsn,
     /// The body, in pieces that are written one after another.
     pub body: &'a [&'a [u8]],
@@ -85,7 +85,7 @@ pub struct RecordView<'a> {
     pub kind: u8,
     /// The transaction it belongs to.
     pub txn: TxnId,
-    /// The caller's back pointer.
+    /// The caller's own value.
     pub prev: Lsn,
     /// The body.
     pub body: &'a [u8],

@@ -20,7 +20,7 @@ use crate::{Pool, frame::Frame, header};
 
 impl Pool {
     /// Reads an absent page in. Returns true if the caller now holds its latch exclusively, and
-    /// false if another thread was faster, to bring the page in or to latch it then.
+    /// false if another thread brought the page in, or latched it once it was in.
     #[cold]
     pub(crate) fn bring_in(&self, page: PageId, frame: &Frame) -> Result<bool> {
         // One thread wins; the others wait for its latch in their next attempt.

@@ -135,7 +135,7 @@ pub trait Wait {
     }
 }
 
-/// The longest wait for a page of a transaction that has no limit for locks.
+/// The longest wait for a page if the limit of lock waits is none or zero.
 pub const PAGE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Runs an operation, and waits for what it needs.

@@ -56,7 +56,7 @@ pub struct LevelReport {
     pub chain_max: u64,
     /// Nodes without a slot. The only leaf of an empty tree is one.
     pub empty_nodes: u64,
-    /// Branches with one child; leaves are none.
+    /// Branches with one child; 0 on the leaf level.
     pub one_child_branches: u64,
     /// Ghosts. Branches have none.
     pub ghosts: u64,

@@ -40,7 +40,7 @@ const END_BYTES: u64 = (HEADER_BYTES + RECORD_ALIGN) as u64 + TRAILER_BYTES_MAX;
 /// A margin for the headers and padding of the records of one operation, in addition to what the
 /// tree's own estimates contain, and for the growth of the commit by a deferred free.
 const OPERATION_SLACK: u64 = 4 * (HEADER_BYTES + RECORD_ALIGN) as u64 + FREE_GROWTH;
-/// By how much an operation's deferred free makes a commit longer, which a tree does not count.
+/// Log bytes that an operation's deferred free adds to a commit; a tree's estimate lacks them.
 const FREE_GROWTH: u64 = 128;
 /// By how much a compensation's body may be longer than the body it undoes.
 const COMPENSATION_SLACK: u64 = 64;

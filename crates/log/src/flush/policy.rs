@@ -33,7 +33,7 @@ pub(super) struct Situation {
     pub(super) last_bytes: u64,
     /// Bytes requested and in no group yet.
     pub(super) gathered: u64,
-    /// True if a thread waits for some of them.
+    /// True if the delay does not apply to them.
     pub(super) is_awaited: bool,
     /// The time until which requests without a waiter start no group.
     pub(super) delayed_until: Option<Instant>,
@@ -55,9 +55,9 @@ pub(super) fn decide(now: impl Fn() -> Instant, s: &Situation) -> Decision {
     }
 }
 
-/// Returns the wake threshold: the requested LSN, counted from the end of the last group, from
-/// which on a request must check the schedule, with or without a waiter (`is_awaited`). Returns
-/// `None` if no request must.
+/// Returns the wake threshold of requests with a waiter (`is_awaited`) or without, counted from the
+/// end of the last group: a request from there on must check the schedule. Returns `None` if no
+/// request must.
 pub(super) fn wake_threshold(s: &Situation, is_awaited: bool) -> Option<u64> {
     if s.in_flight >= s.in_flight_max {
         return None;

@@ -149,11 +149,11 @@ impl<B: NodeBytes + ?Sized> Node<'_, B> {
 
     /// The first slot of `first..count`, which is not empty, whose head is at least `head`.
     ///
-    /// A head is the upper half of its word, so it is lower exactly if the word is below `floor`.
-    /// The ends are tested first, because appending is common; then the place where the head would
-    /// be if heads were spread evenly, and its neighbour, one of which is the result if the keys
-    /// are consecutive numbers; then a binary search in what is left. At most `4 + 10` words are
-    /// read.
+    /// A head is the upper half of its word: it is below `head` exactly if the word is below
+    /// `floor`. The ends are tested first, because appending is common; then the place where the
+    /// head would be if heads were spread evenly, and its neighbour, one of which is the result if
+    /// the keys are consecutive numbers; then a binary search in what is left. At most `4 + 10`
+    /// words are read.
     #[inline]
     fn first_with_head(&self, head: u32, first: usize, count: usize) -> usize {
         let floor = u64::from(head) << 32;

@@ -54,9 +54,9 @@ const END_PART: usize = 16;
 const SMALL_PART: usize = 8;
 
 /// The number of adjacent records, beside the insertion, that must have been inserted in rising (or
-/// falling) order for the split to assume a sequence. By chance that happens once in 24 times: of
-/// four random insertions, that of the neighbour on the other side came first, and then these three
-/// in order. One record less is enough if the other side is small ([`SMALL_PART`]).
+/// falling) order, after the neighbour on the other side, for the split to assume a sequence. By
+/// chance that happens once in 24 times: four random insertions came in this one order. One record
+/// less is enough if the other side is small ([`SMALL_PART`]).
 const RUN_MIN: usize = 3;
 
 /// The rule by which a split divides a node's records.

@@ -7,11 +7,11 @@ use clearway_pool::{ExclusivePage, Pool};
 use super::{Op, redo_check, user::UndoOf};
 use crate::Journal;
 
-/// Logs the operation in `body` with `log`, one of the context's, and applies it to its pages,
-/// which the caller has exclusively latched. Returns where the record stands.
+/// Logs the operation in `body` by calling `log`, and applies it to its pages, which the caller has
+/// exclusively latched. Returns where the record stands.
 ///
 /// The pages are marked dirty *before* the record is logged, so that a fuzzy checkpoint which
-/// begins in between cannot miss them, and get their page LSN after the change.
+/// begins in between cannot miss them. They get their page LSN after the change.
 ///
 /// # Errors
 /// What `log` returns: nothing was logged or changed then. `CorruptPage` after logging only if the

@@ -67,7 +67,7 @@ impl DerefMut for UsedTables {
 /// The part of a transaction state that concerns one table.
 pub(super) struct TableUse {
     pub(super) tree: TreeId,
-    /// The intent lock the running transaction holds.
+    /// The transaction's intent or absolute lock.
     pub(super) intent: Option<IntentMode>,
     /// The range-lock mode that the absolute locks on the table and the database imply for each key
     /// (TXN-6).
