@@ -25,6 +25,7 @@ mod effects;
 mod implicit;
 pub mod live;
 mod names;
+mod policy;
 mod reach;
 mod resolve;
 mod routine;
@@ -99,6 +100,9 @@ pub struct Table {
     /// The reason why the server of the table does not undo its changes with the transaction, as a
     /// predicate: "has the engine MyISAM, ...".
     pub outside: Option<String>,
+    /// The names in the expression that chooses the partition of each row, where a row may have
+    /// none: its columns, and perhaps functions.
+    pub partitioned_by: BTreeSet<String>,
     /// The tables of which this one is a partition.
     pub partition_of: BTreeSet<String>,
     /// The tables from which this one inherits.
@@ -137,7 +141,7 @@ pub struct Domain {
     /// True if it has a constraint.
     pub checks: bool,
     /// The type that it is based on, as text.
-    base: String,
+    pub(crate) base: String,
 }
 
 /// A primary key, a unique constraint or a unique index.
@@ -190,6 +194,8 @@ pub struct View {
     pub functions: BTreeSet<String>,
     /// True if it is stored, and so does not show what changed since.
     pub materialized: bool,
+    /// An error that the content of rows may cause when it is read, as a clause.
+    pub fails: Option<String>,
 }
 
 /// A set of tables, or views.
@@ -258,6 +264,12 @@ pub struct Rule {
     /// The functions that it calls whose value changes or depends on the session, those of what
     /// follows from it among them.
     pub functions: BTreeSet<String>,
+    /// True for a policy.
+    pub policy: bool,
+    /// The columns of the table that a policy reads.
+    pub columns: Columns,
+    /// An error that the content of rows may make a policy raise, as a clause.
+    pub fails: Option<String>,
 }
 
 /// A foreign key between two tables.
@@ -301,7 +313,18 @@ impl Rule {
     /// Returns a rule whose commands are not known yet.
     fn unknown(name: String, table: String, event: Event) -> Rule {
         let (touches, reads, changes) = (Tables::All, Tables::All, Tables::All);
-        Rule { name, table, event, touches, reads, changes, functions: BTreeSet::new() }
+        Rule {
+            name,
+            table,
+            event,
+            touches,
+            reads,
+            changes,
+            functions: BTreeSet::new(),
+            policy: false,
+            columns: Columns::default(),
+            fails: None,
+        }
     }
 }
 

@@ -24,6 +24,7 @@ mod change;
 mod commits;
 mod equality;
 mod expression;
+mod failing;
 pub(crate) mod functions;
 mod kind;
 pub(crate) mod names;
@@ -71,6 +72,9 @@ pub struct Query {
     pub depends_on_rows: bool,
     /// The message about a column that the query names, and that none of its tables has.
     pub wrong_column: Option<String>,
+    /// An error that the content of rows may cause, as a clause: "`a / b` may divide by zero". That
+    /// a constraint of the schema refuses a row is not meant.
+    pub fails: Option<String>,
 }
 
 impl Query {

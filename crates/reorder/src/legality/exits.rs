@@ -11,7 +11,9 @@
 //! failed, or because of what it returned: the query would have to be known to do that.
 //!
 //! A query that may violate a constraint, such as an insert of a key, stays behind an exit that is
-//! taken because of what a query returned: the program reports that, and not the violation.
+//! taken because of what a query returned: the program reports that, and not the violation. So does
+//! a query that the content of a row may make fail: by a sum that is out of range, a division by
+//! zero, a null or a text that does not fit (`sql::failing` says which).
 //!
 //! An exit that does not end an object stays outside of its life ([`lost_objects`]).
 
@@ -32,7 +34,7 @@ use crate::{
     ir::{Expression, ExpressionKind},
     schema::{Event, Schema, Table},
     solve::UnitIndex,
-    sql::{Query, TableAccess},
+    sql::TableAccess,
     units::{Exit, Unit},
 };
 
@@ -40,10 +42,12 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     unchecked::find(context, found);
     lost_objects::find(context, found);
     let units = 0..context.units.units.len();
-    let violating: BTreeSet<UnitIndex> = units.filter(|&one| may_violate(context, one)).collect();
+    let errors: Vec<Option<String>> = units.map(|one| may_raise(context, one)).collect();
     for (first, later) in context.pairs() {
-        if violating.contains(&later) && answers(context, first) {
-            let reason = "it leaves the transaction depending on what a query returned".to_string();
+        if let Some(error) = errors[later].as_ref().filter(|_| answers(context, first)) {
+            let reason = format!(
+                "it leaves the transaction depending on what a query returned, and {error}"
+            );
             found.before(first, later, Rule::Exit, reason);
         }
         if let Some(place) = guards(context, first, later) {
@@ -59,22 +63,27 @@ fn answers(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
     context.units.units[unit].exits().any(|exit| !exit.on_failure)
 }
 
-/// Returns true if a query of a unit may fail because of a constraint of the schema.
-fn may_violate(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
+/// Returns an error that a query of a unit may raise because of the rows that it meets, as a
+/// clause.
+fn may_raise(context: &Context<'_, '_, '_>, unit: UnitIndex) -> Option<String> {
     let schema = context.schema;
-    let of_query = |query: &Query| {
-        query.tables.iter().any(|(name, access)| {
-            let changes = access.inserts || access.deletes || !access.writes.is_empty();
-            if schema.is_view(name) {
-                return changes;
-            }
-            let of_table = |table: &&Table| violates(table, access);
-            access.deletes && schema.is_referred(name)
-                || changes && raises(schema, name, access)
-                || schema.family_tables(name).iter().any(of_table)
-        })
-    };
-    context.units.units[unit].queries().any(|query| of_query(&query.query))
+    context.units.units[unit].queries().find_map(|query| {
+        let tables = query.query.tables.iter();
+        let mut violated = tables.filter(|(name, access)| may_violate(schema, name, access));
+        let violation = violated.next().map(|(name, _)| format!("`{name}` may refuse the change"));
+        violation.or_else(|| query.query.fails.clone())
+    })
+}
+
+/// Returns true if an access to a table may fail because of the schema.
+fn may_violate(schema: &Schema, name: &str, access: &TableAccess) -> bool {
+    let changes = access.inserts || access.deletes || !access.writes.is_empty();
+    if schema.is_view(name) {
+        return changes;
+    }
+    access.deletes && schema.is_referred(name)
+        || changes && raises(schema, name, access)
+        || schema.family_tables(name).iter().any(|table| violates(table, access))
 }
 
 /// Returns true if an access may violate a constraint of a table.
@@ -90,23 +99,30 @@ fn violates(table: &Table, access: &TableAccess) -> bool {
         || keys.clone().any(|key| !key.columns.iter().any(is_new));
     let foreign = table.foreign_keys.iter().flat_map(|key| &key.columns);
     let has_expression = keys.clone().any(|key| key.partial);
-    let mut columns = keys.flat_map(|key| &key.columns).chain(foreign);
-    access.inserts && inserts
+    let columns = keys.flat_map(|key| &key.columns).chain(foreign);
+    let mut columns = columns.chain(&table.partitioned_by);
+    // What the server computes from the row may not fit into its column.
+    let computes = table.columns.iter().any(|column| column.computed);
+    access.inserts && (inserts || computes || !table.partitioned_by.is_empty())
+        || !access.writes.is_empty() && computes
         || !access.writes.is_empty() && (table.checks > 0 || has_expression)
         || columns.any(|column| access.writes.contains(column))
 }
 
-/// Returns true if a trigger or rule of a table, which may raise an error, runs for an access.
+/// Returns true if a trigger or rule of a table, which may raise an error, runs for an access, or a
+/// policy checks the new row.
 fn raises(schema: &Schema, name: &str, access: &TableAccess) -> bool {
     let events = [
         (access.inserts, Event::Insert),
         (access.deletes, Event::Delete),
         (!access.writes.is_empty(), Event::Update),
     ];
+    let checks = access.inserts || !access.writes.is_empty();
     let mut happening = events.into_iter().filter(|(happens, _)| *happens);
-    happening.any(|(_, event)| {
-        !schema.triggers_on(name, event).is_empty() || schema.has_rule(name, event)
-    })
+    checks && schema.has_rule(name, Event::Select)
+        || happening.any(|(_, event)| {
+            !schema.triggers_on(name, event).is_empty() || schema.has_rule(name, event)
+        })
 }
 
 /// A read, with the definitions whose value it may see.

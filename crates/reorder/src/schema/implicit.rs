@@ -45,6 +45,7 @@ impl Builder {
                 domain.checks = true;
                 domain.functions.extend(calls_of_default(condition));
             } else {
+                domain.checks |= part.is(&["NOT", "NULL"]);
                 part.skip();
             }
         }
@@ -60,7 +61,9 @@ impl Builder {
         let Some(domain) = self.schema.domains.get_mut(&name) else {
             return Err(format!("there is no domain `{name}`: put its DDL first"));
         };
-        if part.eat(&["ADD"]) {
+        if part.is(&["SET", "NOT", "NULL"]) {
+            domain.checks = true;
+        } else if part.eat(&["ADD"]) {
             domain.checks = true;
             domain.functions.extend(calls_of_default(part));
         } else if part.is(&["RENAME"])

@@ -273,10 +273,8 @@ impl Builder {
                 break;
             }
             without_rowid |= tail.is(&["WITHOUT", "ROWID"]);
-            if self.server == Server::Postgresql && tail.eat(&["PARTITION", "BY"]) {
-                tail.skip();
-                // The functions of the key choose the partition of each row.
-                table.functions.extend(tail.group().map(calls_of_default).unwrap_or_default());
+            if self.server != Server::Sqlite && tail.eat(&["PARTITION", "BY"]) {
+                self.partitions(&mut table, &mut tail);
             } else if self.server == Server::Mysql && tail.eat(&["ENGINE"]) {
                 table.outside = outside_of_engine(&mut tail);
             } else {
@@ -295,6 +293,23 @@ impl Builder {
         }
         self.schema.tables.insert(name.clone(), table);
         self.check_columns(&name)
+    }
+
+    /// Adds what chooses the partition of each row, which stands behind `PARTITION BY`. A row has
+    /// one for each hash, but not for each value.
+    fn partitions(&self, table: &mut Table, tail: &mut Cursor<'_>) {
+        tail.eat(&["LINEAR"]);
+        let hashes = tail.is(&["HASH"]) || tail.is(&["KEY"]);
+        tail.skip();
+        tail.eat(&["COLUMNS"]);
+        let Some(key) = tail.group() else { return };
+        if !hashes {
+            let names = key.rest().iter().filter_map(|token| self.name_of_token(token));
+            table.partitioned_by.extend(names);
+        }
+        if self.server == Server::Postgresql {
+            table.functions.extend(calls_of_default(key));
+        }
     }
 
     /// Adds a view, whose `CREATE VIEW` stands before the place. A view of the same name, which
@@ -341,7 +356,9 @@ impl Builder {
         }
         for (rule, tokens) in std::mem::take(&mut self.rules) {
             let Effects { touches, reads, changes, functions } = self.effects(&self.names(&tokens));
-            self.schema.rules.push(Rule { touches, reads, changes, functions, ..rule });
+            let fails = rule.policy.then(|| self.policy_fails(&rule, &tokens)).flatten();
+            let rule = Rule { touches, reads, changes, functions, fails, ..rule };
+            self.schema.rules.push(rule);
         }
         self.schema
     }
@@ -397,14 +414,17 @@ impl Builder {
             .views
             .iter()
             .map(|(name, draft)| {
-                let (tables, functions) = self.view_reads(&draft.query);
-                (name.clone(), View { tables, functions, materialized: draft.materialized })
+                let (tables, functions, fails) = self.view_reads(&draft.query);
+                let materialized = draft.materialized;
+                (name.clone(), View { tables, functions, materialized, fails })
             })
             .collect();
         for (name, view) in &direct {
             let (mut tables, mut functions) = (BTreeSet::new(), BTreeSet::new());
-            let (mut seen, mut open) = (BTreeSet::from([name]), vec![view]);
+            let (mut seen, mut open, mut fails) = (BTreeSet::from([name]), vec![view], None);
             while let Some(view) = open.pop() {
+                // What is stored does not fail.
+                fails = fails.or_else(|| view.fails.clone().filter(|_| !view.materialized));
                 functions.extend(view.functions.iter().cloned());
                 for name in &view.tables {
                     match direct.get(name) {
@@ -415,7 +435,8 @@ impl Builder {
                 }
             }
             let materialized = view.materialized;
-            self.schema.views.insert(name.clone(), View { tables, functions, materialized });
+            let view = View { tables, functions, materialized, fails };
+            self.schema.views.insert(name.clone(), view);
         }
     }
 

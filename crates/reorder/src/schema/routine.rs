@@ -326,28 +326,18 @@ impl Builder {
         Ok(())
     }
 
-    /// Adds a policy, whose `CREATE POLICY` stands before the place.
-    pub(super) fn create_policy(&mut self, mut part: Cursor<'_>) -> Result<(), Message> {
-        let whole = part;
-        let name = part.name().ok_or_else(|| not_understood(&whole))?;
-        part.eat(&["ON"]).then_some(()).ok_or_else(|| not_understood(&whole))?;
-        let table = self.table_name(&mut part)?;
-        self.check_table(&table)?;
-        self.rules.push((Rule::unknown(name, table, Event::Select), part.rest().to_vec()));
-        Ok(())
-    }
-
-    /// Returns the tables and views that the query of a view reads, and the functions that it
-    /// calls.
+    /// Returns the tables and views that the query of a view reads, the functions that it calls,
+    /// and an error that the content of rows may cause.
     pub(super) fn view_reads(
         &self,
         query: &[TokenWithSpan],
-    ) -> (BTreeSet<String>, BTreeSet<String>) {
+    ) -> (BTreeSet<String>, BTreeSet<String>, Option<String>) {
         let query = Builder::without_options(query);
         let variables = query.iter().filter_map(|token| session_variable(token, self.server));
         let variables: BTreeSet<String> = variables.collect();
         if let Ok(Some(found)) = sql::analyze_tokens(query.to_vec(), self.server, &self.schema) {
-            return (found.tables.into_keys().collect(), &found.functions | &variables);
+            let functions = &found.functions | &variables;
+            return (found.tables.into_keys().collect(), functions, found.fails);
         }
         let mut names = self.names(query);
         for (at, token) in query.iter().enumerate() {
@@ -355,7 +345,8 @@ impl Builder {
                 names.tables.extend(self.table_behind(&query[at + 1..]));
             }
         }
-        (names.tables, &names.calls | &variables)
+        let fails = "the query of a view may raise an error".to_owned();
+        (names.tables, &names.calls | &variables, Some(fails))
     }
 }
 

@@ -67,6 +67,11 @@ pub(super) fn means_time(text: &str) -> bool {
     TIMES.contains(&text.trim().to_ascii_lowercase().as_str())
 }
 
+/// Returns true for the name of a function that is called without parentheses.
+pub(super) fn has_no_parentheses(name: &str) -> bool {
+    WITHOUT_PARENTHESES.contains(&name)
+}
+
 /// Visits a part of a query.
 struct Walk<'x, 's, 'a> {
     analysis: &'x mut Analysis<'s>,

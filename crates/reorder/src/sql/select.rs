@@ -18,7 +18,7 @@ use sqlparser::{
 
 pub(super) use self::lock::Locking;
 use super::{
-    BadQuery, Held, Query, names,
+    BadQuery, Held, Query, failing, names,
     rewrite::{Rewritten, rewrite},
     scope::{Relation, Scope},
     text::{bad_at, dialect},
@@ -85,7 +85,11 @@ pub(super) fn analyze(
         }
     }
     analysis.check(&statement, &tokens, locks)?;
-    Ok(analysis.finish(&tokens))
+    let query = analysis.finish(&tokens);
+    Ok(query.map(|query| {
+        let fails = failing::find(&statement, server, schema, &query);
+        Query { fails, ..query }
+    }))
 }
 
 /// Parses the tokens of one statement.

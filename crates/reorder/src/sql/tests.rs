@@ -4,6 +4,7 @@ use super::*;
 use crate::schema;
 
 mod errors;
+mod fails;
 mod forms;
 mod soup;
 mod tpcc;

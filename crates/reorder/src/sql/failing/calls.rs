@@ -1,0 +1,95 @@
+//! The shapes of calls of functions.
+
+use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
+
+use super::{
+    Error, Names, may,
+    operators::reads_row,
+    shape::{Kind, Range, Shape},
+    written,
+};
+use crate::sql::names;
+
+impl Names<'_> {
+    /// Returns the shape of a call. A function that is not listed may refuse what a row gives it,
+    /// and a function of the user everything.
+    pub(super) fn call(&self, whole: &Expr, function: &Function) -> Result<Shape, Error> {
+        let parts = names::parts(&function.name, self.server).unwrap_or_default();
+        let name = names::function(&parts);
+        let arguments = arguments(function);
+        let shapes: Vec<Shape> =
+            arguments.iter().map(|one| self.shape(one)).collect::<Result<_, Error>>()?;
+        let null = Some(written(whole));
+        if self.schema.functions.contains_key(&name) {
+            return Err(may(whole, "raise an error"));
+        }
+        let all = || shapes.iter().cloned().reduce(Shape::or).unwrap_or_else(Shape::given);
+        let first = || shapes.first().cloned().unwrap_or_else(Shape::given);
+        let of_all = |kind: Kind| match all() {
+            Shape { kind: Kind::Given, nullable } => Shape { kind: Kind::Given, nullable },
+            shape => Shape { kind, ..shape },
+        };
+        let number = Range { most: f64::INFINITY, unsigned: false, whole: false };
+        Ok(match name.as_str() {
+            "count" | "row_number" | "rank" | "dense_rank" => Shape::of(Kind::whole(2f64.powi(62))),
+            "coalesce" | "ifnull" | "nvl" => {
+                let nullable = shapes.iter().all(|one| one.nullable.is_some());
+                Shape { nullable: null.filter(|_| nullable), ..all() }
+            }
+            "max" | "min" | "lag" | "lead" | "first_value" | "last_value" | "any_value" => {
+                Shape { nullable: null, ..first() }
+            }
+            "nullif" => Shape { nullable: null, ..first() },
+            "sum" | "avg" => Shape { kind: Kind::Number(number), nullable: null },
+            "greatest" | "least" => all(),
+            "values" | "abs" | "round" | "floor" | "ceil" | "ceiling" | "lower" | "upper"
+            | "trim" | "ltrim" | "rtrim" | "btrim" | "reverse" => first(),
+            "if" | "iif" => match &shapes[..] {
+                [_, one, other] => one.clone().or(other.clone()),
+                _ => all(),
+            },
+            "left" | "right" | "substr" | "substring" => {
+                let Some((text, given)) = arguments.split_first() else { return Ok(all()) };
+                let length = if name.starts_with("sub") { given.get(1) } else { given.first() };
+                self.part_of_text(whole, text, given.to_vec(), length.copied())?
+            }
+            "length" | "char_length" | "character_length" | "octet_length" | "bit_length"
+            | "strpos" | "instr" | "locate" | "position" | "sign" | "year" | "month" | "day"
+            | "hour" | "minute" | "second" | "dayofweek" | "weekday" | "to_days" | "datediff"
+            | "date_part" | "unix_timestamp" => of_all(Kind::whole(2_147_483_647.0)),
+            "concat" => self.concat(&arguments)?,
+            "concat_ws" | "replace" | "translate" | "initcap" | "lpad" | "rpad" | "to_char"
+            | "date_format" | "strftime" | "quote" | "dayname" | "monthname" => {
+                of_all(Kind::Text(None))
+            }
+            "md5" | "sha1" | "sha" | "sha2" | "sha256" | "hex" | "to_hex" | "quote_literal" => {
+                of_all(Kind::Text(None))
+            }
+            "date" | "date_trunc" | "string_agg" | "group_concat" | "array_agg" | "json_agg"
+            | "jsonb_agg" | "bool_and" | "bool_or" | "every" | "bit_and" | "bit_or" | "stddev"
+            | "variance" | "age" | "to_json" | "to_jsonb" | "row_to_json" | "cardinality"
+            | "array_length" | "jsonb_build_object" | "json_build_object" | "array_append"
+            | "typeof" | "pg_typeof" | "grouping" => {
+                Shape { kind: of_all(Kind::Unknown).kind, nullable: null }
+            }
+            _ if reads_row(self, whole) => return Err(may(whole, "raise an error")),
+            _ => Shape::given(),
+        })
+    }
+}
+
+/// Returns the arguments of a call that are expressions.
+pub(super) fn arguments(function: &Function) -> Vec<&Expr> {
+    let FunctionArguments::List(list) = &function.args else { return Vec::new() };
+    list.args.iter().filter_map(expression).collect()
+}
+
+fn expression(argument: &FunctionArg) -> Option<&Expr> {
+    let (FunctionArg::Named { arg, .. }
+    | FunctionArg::ExprNamed { arg, .. }
+    | FunctionArg::Unnamed(arg)) = argument;
+    match arg {
+        FunctionArgExpr::Expr(expression) => Some(expression),
+        _ => None,
+    }
+}

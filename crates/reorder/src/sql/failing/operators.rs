@@ -1,0 +1,366 @@
+//! The shapes of expressions by their operators.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    BinaryOperator, CastKind, DataType, Expr, UnaryOperator, Value, Visit, Visitor,
+};
+
+use super::{
+    Error, Names, constants, may,
+    shape::{Kind, Range, Shape},
+    written,
+};
+use crate::api::Server;
+
+impl Names<'_> {
+    /// Returns the values that an expression may have, or an error that it may raise.
+    pub(super) fn shape(&self, expression: &Expr) -> Result<Shape, Error> {
+        if let Some(shape) = self.shapes.borrow().get(&std::ptr::from_ref(expression)) {
+            return Ok(shape.clone());
+        }
+        let shape = self.shape_of(expression)?;
+        self.shapes.borrow_mut().insert(std::ptr::from_ref(expression), shape.clone());
+        Ok(shape)
+    }
+
+    fn shape_of(&self, expression: &Expr) -> Result<Shape, Error> {
+        match expression {
+            Expr::Identifier(ident) => Ok(self.column(std::slice::from_ref(ident))),
+            Expr::CompoundIdentifier(idents) => Ok(self.column(idents)),
+            Expr::Value(value) => Ok(match value.value {
+                Value::Null => Shape { nullable: Some("NULL".to_owned()), ..Shape::given() },
+                _ => Shape::given(),
+            }),
+            Expr::Nested(inner)
+            | Expr::Collate { expr: inner, .. }
+            | Expr::Prefixed { value: inner, .. } => self.shape(inner),
+            Expr::BinaryOp { left, op, right } => self.binary(expression, (left, op, right)),
+            Expr::UnaryOp { op, expr } => self.unary(expression, op, expr),
+            Expr::Cast { expr, data_type, kind, .. } => {
+                self.cast(expression, expr, data_type, kind)
+            }
+            Expr::Convert { expr, data_type: Some(data_type), .. } => {
+                self.cast(expression, expr, data_type, &CastKind::Cast)
+            }
+            Expr::Function(function) => self.call(expression, function),
+            Expr::Case { operand, conditions, else_result, .. } => {
+                operand.iter().try_for_each(|one| self.shape(one).map(drop))?;
+                let mut all = match else_result {
+                    Some(value) => self.shape(value)?,
+                    None => Shape { nullable: Some(written(expression)), ..Shape::given() },
+                };
+                for case in conditions {
+                    self.shape(&case.condition)?;
+                    all = all.or(self.shape(&case.result)?);
+                }
+                Ok(all)
+            }
+            Expr::Subquery(query) => self.scalar(expression, query),
+            Expr::Extract { expr, .. } => self.of_argument(expr, Kind::whole(1e9)),
+            Expr::Position { expr, r#in } => {
+                let all = self.shape(expr)?.or(self.shape(r#in)?);
+                Ok(Shape { kind: Kind::whole(2_147_483_647.0), ..all })
+            }
+            Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => self.shape(expr),
+            Expr::Trim { expr, .. } => self.shape(expr),
+            Expr::Substring { expr, substring_from, substring_for, .. } => {
+                let given = [substring_from, substring_for].into_iter().flatten().map(|one| &**one);
+                self.part_of_text(expression, expr, given.collect(), substring_for.as_deref())
+            }
+            Expr::IsNull(inner)
+            | Expr::IsNotNull(inner)
+            | Expr::IsTrue(inner)
+            | Expr::IsNotTrue(inner)
+            | Expr::IsFalse(inner)
+            | Expr::IsNotFalse(inner)
+            | Expr::IsUnknown(inner)
+            | Expr::IsNotUnknown(inner) => {
+                self.shape(inner)?;
+                Ok(Shape::of(self.truth()))
+            }
+            Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
+                self.shape(left)?;
+                self.shape(right)?;
+                Ok(Shape::of(self.truth()))
+            }
+            Expr::Exists { .. } => Ok(Shape::of(self.truth())),
+            Expr::InSubquery { expr, .. } => self.tests(&[expr]),
+            Expr::InList { expr, list, .. } => {
+                let mut nullable = self.shape(expr)?.nullable;
+                for one in list {
+                    self.comparable(expression, expr, one)?;
+                    nullable = nullable.or(self.shape(one)?.nullable);
+                }
+                Ok(Shape { kind: self.truth(), nullable })
+            }
+            Expr::Between { expr, low, high, .. } => {
+                self.comparable(expression, expr, low)?;
+                self.comparable(expression, expr, high)?;
+                self.tests(&[expr, low, high])
+            }
+            Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } => {
+                self.tests(&[left, right])
+            }
+            Expr::Like { expr, pattern, .. }
+            | Expr::ILike { expr, pattern, .. }
+            | Expr::SimilarTo { expr, pattern, .. }
+            | Expr::RLike { expr, pattern, .. } => {
+                self.pattern(expression, pattern)?;
+                self.tests(&[expr, pattern])
+            }
+            Expr::AtTimeZone { timestamp, time_zone } => {
+                let all = self.shape(timestamp)?;
+                self.shape(time_zone)?;
+                Ok(Shape { kind: Kind::Unknown, ..all })
+            }
+            Expr::Interval(interval) => self.shape(&interval.value),
+            Expr::Tuple(parts) => {
+                parts.iter().try_fold(Shape::given(), |all, one| Ok(all.or(self.shape(one)?)))
+            }
+            Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => Ok(Shape::given()),
+            other => self.any(other),
+        }
+    }
+
+    /// Returns the shape of an expression of a form that is not known.
+    fn any(&self, expression: &Expr) -> Result<Shape, Error> {
+        if reads_row(self, expression) {
+            return Err(may(expression, "raise an error"));
+        }
+        Ok(Shape::given())
+    }
+
+    /// Returns a kind for all values of an argument but null.
+    pub(super) fn of_argument(&self, argument: &Expr, kind: Kind) -> Result<Shape, Error> {
+        let shape = self.shape(argument)?;
+        Ok(if shape.kind == Kind::Given { shape } else { Shape { kind, ..shape } })
+    }
+
+    /// Returns truth values.
+    fn truth(&self) -> Kind {
+        match self.server {
+            Server::Postgresql => Kind::Other("boolean".to_owned()),
+            _ => Kind::Number(Range { most: 1.0, unsigned: true, whole: true }),
+        }
+    }
+
+    /// Returns the shape of a test of some values.
+    fn tests(&self, values: &[&Expr]) -> Result<Shape, Error> {
+        let mut nullable = None;
+        for value in values {
+            nullable = nullable.or(self.shape(value)?.nullable);
+        }
+        Ok(Shape { kind: self.truth(), nullable })
+    }
+
+    /// MySQL reads a text as a number if it is compared with one, and refuses others in a change.
+    fn comparable(&self, whole: &Expr, one: &Expr, other: &Expr) -> Result<(), Error> {
+        let reads_text = |text: &Expr, number: &Expr| -> Result<bool, Error> {
+            let is_number = constants::number(number).is_some()
+                || matches!(self.shape(number)?.kind, Kind::Number(_));
+            Ok(is_number && matches!(self.shape(text)?.kind, Kind::Text(_)))
+        };
+        if self.server == Server::Mysql
+            && self.writes
+            && (reads_text(one, other)? || reads_text(other, one)?)
+        {
+            return Err(may(whole, "read a text that is no number"));
+        }
+        Ok(())
+    }
+
+    /// Returns an error if a pattern comes from a row: it may be none.
+    fn pattern(&self, whole: &Expr, pattern: &Expr) -> Result<(), Error> {
+        match self.shape(pattern)?.kind {
+            Kind::Given => Ok(()),
+            _ if self.server == Server::Sqlite => Ok(()),
+            _ => Err(may(whole, "use a text that is no pattern")),
+        }
+    }
+
+    fn unary(&self, whole: &Expr, op: &UnaryOperator, operand: &Expr) -> Result<Shape, Error> {
+        match op {
+            UnaryOperator::Not | UnaryOperator::BangNot => self.tests(&[operand]),
+            UnaryOperator::Plus => self.shape(operand),
+            UnaryOperator::Minus => {
+                let shape = self.shape(operand)?;
+                match shape.kind {
+                    Kind::Number(range) if range.unsigned && self.server == Server::Mysql => {
+                        Err(may(whole, "be out of range"))
+                    }
+                    Kind::Number(range) => {
+                        let kind = Kind::Number(Range { unsigned: false, ..range });
+                        Ok(Shape { kind, ..shape })
+                    }
+                    Kind::Given => Ok(shape),
+                    _ if self.server == Server::Sqlite || shape.kind.is_time() => Ok(shape),
+                    _ => Err(may(whole, "be out of range")),
+                }
+            }
+            _ => self.any(whole),
+        }
+    }
+
+    fn binary(
+        &self,
+        whole: &Expr,
+        (left, op, right): (&Expr, &BinaryOperator, &Expr),
+    ) -> Result<Shape, Error> {
+        use BinaryOperator as Op;
+        match op {
+            Op::And | Op::Or | Op::Xor => self.tests(&[left, right]),
+            Op::Eq | Op::NotEq | Op::Lt | Op::LtEq | Op::Gt | Op::GtEq | Op::Spaceship => {
+                self.comparable(whole, left, right)?;
+                self.tests(&[left, right])
+            }
+            Op::PGRegexMatch
+            | Op::PGRegexIMatch
+            | Op::PGRegexNotMatch
+            | Op::PGRegexNotIMatch
+            | Op::PGLikeMatch
+            | Op::PGILikeMatch
+            | Op::PGNotLikeMatch
+            | Op::PGNotILikeMatch
+            | Op::Regexp
+            | Op::Match
+            | Op::Glob => {
+                self.pattern(whole, right)?;
+                self.tests(&[left, right])
+            }
+            Op::Plus | Op::Minus => self.sum(whole, (left, op, right)),
+            Op::Multiply => self.product(whole, left, right),
+            Op::Divide | Op::Modulo | Op::MyIntegerDivide => self.quotient(whole, left, right),
+            // In MySQL it is `OR`.
+            Op::StringConcat if self.server != Server::Mysql => self.concat(&[left, right]),
+            Op::Arrow | Op::LongArrow => {
+                let json = self.shape(left)?;
+                self.shape(right)?;
+                // In SQLite each column may hold a text.
+                let may_be_text = match json.kind {
+                    Kind::Text(_) => true,
+                    Kind::Number(_) | Kind::Other(_) => self.server == Server::Sqlite,
+                    Kind::Given | Kind::Unknown => false,
+                };
+                if may_be_text {
+                    return Err(may(whole, "read a text that is no JSON"));
+                }
+                let nullable = Some(written(whole));
+                Ok(Shape { kind: Kind::Unknown, nullable })
+            }
+            Op::HashArrow | Op::HashLongArrow => {
+                self.shape(left)?;
+                self.shape(right)?;
+                Ok(Shape { kind: Kind::Unknown, nullable: Some(written(whole)) })
+            }
+            Op::AtArrow
+            | Op::ArrowAt
+            | Op::PGOverlap
+            | Op::Question
+            | Op::QuestionAnd
+            | Op::QuestionPipe
+            | Op::AtAt
+            | Op::PGStartsWith => self.tests(&[left, right]),
+            Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor | Op::PGBitwiseXor => {
+                let all = self.shape(left)?.or(self.shape(right)?);
+                let mysql = self.server == Server::Mysql && all.kind != Kind::Given;
+                Ok(if mysql { Shape { kind: Kind::Unknown, ..all } } else { all })
+            }
+            _ => self.any(whole),
+        }
+    }
+
+    /// Returns the texts of some values, one behind the other.
+    pub(super) fn concat(&self, parts: &[&Expr]) -> Result<Shape, Error> {
+        let (mut all, mut length) = (Shape::given(), Some(0));
+        for part in parts {
+            let shape = self.shape(part)?;
+            let own = match (constants::literal(part), &shape.kind) {
+                (Some(constants::Literal::Text(text) | constants::Literal::Number(text)), _) => {
+                    Some(text.chars().count())
+                }
+                (_, Kind::Text(length)) => *length,
+                _ => None,
+            };
+            length = length.zip(own).map(|(length, own)| length + own);
+            all = all.or(shape);
+        }
+        let kind = match all.kind {
+            Kind::Given | Kind::Other(_) => all.kind,
+            _ => Kind::Text(length),
+        };
+        Ok(Shape { kind, ..all })
+    }
+
+    /// Returns the shape of a part of a text, with at most `length` characters.
+    pub(super) fn part_of_text(
+        &self,
+        whole: &Expr,
+        text: &Expr,
+        given: Vec<&Expr>,
+        length: Option<&Expr>,
+    ) -> Result<Shape, Error> {
+        let shape = self.shape(text)?;
+        for one in &given {
+            let kind = self.shape(one)?.kind;
+            if kind != Kind::Given && self.server == Server::Postgresql {
+                return Err(may(whole, "be given a negative length"));
+            }
+        }
+        let own = match shape.kind {
+            Kind::Text(length) => length,
+            Kind::Given => return Ok(shape),
+            _ => None,
+        };
+        let limit = length.and_then(constants::number).filter(|limit| *limit >= 0.0);
+        let limit = limit.map(|limit| limit as usize);
+        let most = own.map_or(limit, |own| Some(limit.map_or(own, |limit| own.min(limit))));
+        Ok(Shape { kind: Kind::Text(most), ..shape })
+    }
+
+    fn cast(
+        &self,
+        whole: &Expr,
+        value: &Expr,
+        ty: &DataType,
+        kind: &CastKind,
+    ) -> Result<Shape, Error> {
+        let shape = self.shape(value)?;
+        if shape.kind == Kind::Given {
+            return Ok(shape);
+        }
+        let text = ty.to_string().to_lowercase();
+        let target = Kind::of_type(self.base(&text), self.server);
+        let warns = match self.server {
+            Server::Postgresql => matches!(kind, CastKind::TryCast | CastKind::SafeCast),
+            Server::Mysql => !self.writes,
+            Server::Sqlite => true,
+        };
+        // A text is cut off.
+        if matches!(target, Kind::Text(_)) || warns || shape.kind.fits(&target) {
+            return Ok(Shape { kind: target, ..shape });
+        }
+        Err(may(whole, "fail"))
+    }
+}
+
+/// Returns true if an expression reads a row or contains a query.
+pub(super) fn reads_row(names: &Names<'_>, expression: &Expr) -> bool {
+    struct Search<'n, 's>(&'n Names<'s>);
+    impl Visitor for Search<'_, '_> {
+        type Break = ();
+        fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
+            let reads = match expression {
+                Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => true,
+                Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => true,
+                Expr::CompoundIdentifier(_) => true,
+                Expr::Identifier(ident) => {
+                    self.0.derived || !self.0.columns(std::slice::from_ref(ident)).is_empty()
+                }
+                _ => false,
+            };
+            if reads { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    expression.visit(&mut Search(names)).is_break()
+}

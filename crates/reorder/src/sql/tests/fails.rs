@@ -1,0 +1,164 @@
+//! Errors that the content of rows may cause.
+
+use super::*;
+
+use Server::{Mysql, Postgresql, Sqlite};
+
+const TABLES: &str = "
+    CREATE TABLE t (id integer PRIMARY KEY, n integer, m integer NOT NULL, b bigint, s smallint,
+                    d numeric(12,2), k varchar(5), c varchar(9), x text, at timestamp, z smallint);
+    CREATE TABLE o (id integer PRIMARY KEY, n integer, v integer NOT NULL);
+    CREATE VIEW ratio AS SELECT n / v AS r FROM o;
+    CREATE VIEW plain AS SELECT n FROM o;";
+
+const POLICIES: &str = "
+    CREATE TABLE w (id integer PRIMARY KEY, n integer, v integer);
+    CREATE POLICY p ON w USING (n > 4 AND w.v > 3) WITH CHECK (12 / v > 1);
+    CREATE TABLE seen (id integer PRIMARY KEY, n integer, v integer);
+    CREATE POLICY q ON seen FOR SELECT USING (n > 4 AND EXISTS (SELECT 1 FROM o WHERE o.n = v));
+    CREATE POLICY r ON seen FOR UPDATE USING (true);";
+
+const MYSQL: &str = "
+    CREATE TABLE t (id integer PRIMARY KEY, n integer, m integer NOT NULL, u INT UNSIGNED NOT NULL,
+                    i TINYINT, k varchar(5), e ENUM('open','shut'), j JSON, a DATE, f BOOLEAN);";
+
+/// Checks which error a query may raise; none is an empty text.
+fn check(server: Server, cases: &[(&str, &str)]) {
+    let ddl = match server {
+        Mysql => MYSQL.to_owned(),
+        Postgresql => format!("{TABLES}{POLICIES}"),
+        Sqlite => TABLES.to_owned(),
+    };
+    let schema = schema::parse(&ddl, server).expect("the DDL is understood");
+    let mut wrong = Vec::new();
+    for &(text, expected) in cases {
+        let found = match analyze(text, server, &schema) {
+            Ok(query) => query.fails.unwrap_or_default(),
+            Err(bad) => bad.to_string(),
+        };
+        if found != expected {
+            wrong.push(format!("{server:?} {text}\n  {found}\n  not {expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn counters_and_values_of_the_program_fit() {
+    check(
+        Postgresql,
+        &[
+            ("UPDATE t SET n = $1, k = $2, d = d + $3, b = b - n, m = m + 1 WHERE id = $4", ""),
+            ("UPDATE t SET n = 7, k = 'abcde', x = x || 'more', at = now() WHERE n > $1 - 3", ""),
+            ("UPDATE t SET m = coalesce(n, 0), d = n, x = k, at = CURRENT_TIMESTAMP", ""),
+            ("UPDATE t SET n = CASE WHEN k LIKE 'a%' THEN n + 1 ELSE m END", ""),
+            ("UPDATE t SET n = (SELECT v FROM o WHERE o.id = $1) WHERE id = 1", ""),
+            ("UPDATE t SET k = left(c, 5), c = substring(x, 1, 9)", ""),
+            ("UPDATE t SET n = DEFAULT", ""),
+            ("SELECT count(*), sum(d * 2), max(k) FROM t WHERE n BETWEEN 1 AND $1", ""),
+            ("SELECT n % 2, d / 100, $1 / $2 FROM t", ""),
+            ("SELECT n::text, s::int, '7'::int FROM t", ""),
+            ("INSERT INTO t (id, n, k) VALUES ($1, 2, 'abc')", ""),
+            ("INSERT INTO o SELECT id, n, m FROM t", ""),
+            ("INSERT INTO o VALUES (1, 2, 3) ON CONFLICT (id) DO UPDATE SET v = o.v + 1", ""),
+            ("SELECT n FROM plain", ""),
+            ("SELECT n FROM seen", ""),
+            ("SELECT n / nullif(m, 0), s + 1, s - z * 2 FROM t WHERE s + 5 > $1", ""),
+            ("UPDATE t SET n = excluded.n FROM o AS excluded WHERE t.id = excluded.id", ""),
+            ("UPDATE t SET x = replace(k, 'a', $1) WHERE to_char(at, 'YYYY') = $2", ""),
+            ("UPDATE t SET m = least(m, 5), n = n + length(x) WHERE at + $1 > now()", ""),
+            ("DELETE FROM t WHERE n = $1 AND at < now() - interval '1 day'", ""),
+        ],
+    );
+}
+
+#[test]
+fn values_of_rows_may_not_fit() {
+    check(
+        Postgresql,
+        &[
+            ("UPDATE t SET n = n / m", "`n / m` may divide by zero"),
+            ("UPDATE t SET n = n % $1", "`n % $1` may divide by zero"),
+            ("DELETE FROM t WHERE 5 / n > 1", "`5 / n` may divide by zero"),
+            ("SELECT 5 / n FROM t", "`5 / n` may divide by zero"),
+            ("UPDATE t SET s = s + 1", "`s + 1` may not fit into `s`"),
+            ("SELECT id FROM t WHERE s + z > 5", "`s + z` may be out of range"),
+            ("SELECT id FROM t WHERE s + $1 > 5", "`s + $1` may be out of range"),
+            ("SELECT id FROM t WHERE s * z > 5", "`s * z` may be out of range"),
+            ("SELECT n / nullif(m, 1) FROM t", "`n / nullif(m, 1)` may divide by zero"),
+            ("SELECT n FROM w", "`12 / v` may divide by zero"),
+            ("UPDATE w SET n = 1", "`12 / v` may divide by zero"),
+            ("UPDATE t SET n = b", "`b` may not fit into `n`"),
+            ("UPDATE t SET n = n * 2", "`n * 2` may be out of range"),
+            ("UPDATE t SET m = n", "`n` may be null, which `m` must not be"),
+            ("UPDATE t SET m = NULL", "`NULL` may be null, which `m` must not be"),
+            ("UPDATE t SET k = c", "`c` may not fit into `k`"),
+            ("UPDATE t SET k = k || 'x'", "`k || 'x'` may not fit into `k`"),
+            ("UPDATE t SET k = 'abcdef'", "`'abcdef'` may not fit into `k`"),
+            ("UPDATE t SET s = 40000", "`40000` may not fit into `s`"),
+            ("UPDATE t SET n = k::int", "`k::INT` may fail"),
+            ("SELECT id FROM t WHERE k ~ c", "`k ~ c` may use a text that is no pattern"),
+            ("SELECT ln(n) FROM t", "`ln(n)` may raise an error"),
+            (
+                "SELECT id FROM t WHERE n = (SELECT v FROM o)",
+                "`(SELECT v FROM o)` may return several rows",
+            ),
+            ("INSERT INTO o SELECT id, n, n FROM t", "`n` may be null, which `v` must not be"),
+            (
+                "INSERT INTO o VALUES (1, 2, 3) ON CONFLICT (id) DO UPDATE SET v = o.v / o.n",
+                "`o.v / o.n` may divide by zero",
+            ),
+            (
+                "WITH w AS (SELECT id / n AS n FROM o) UPDATE t SET n = w.n FROM w",
+                "`id / n` may divide by zero",
+            ),
+            (
+                "WITH o AS (SELECT 5000000000 AS v) UPDATE t SET n = o.v FROM o",
+                "`o.v` may not fit into `n`",
+            ),
+            (
+                "UPDATE t SET m = o.v FROM t AS q LEFT JOIN o ON o.id = q.n WHERE t.id = q.id",
+                "`v` may be null, which `m` must not be",
+            ),
+            ("SELECT r FROM ratio", "`n / v` may divide by zero"),
+        ],
+    );
+}
+
+#[test]
+fn mysql_refuses_more_in_a_change_than_in_a_read() {
+    check(
+        Mysql,
+        &[
+            ("UPDATE t SET u = u + 1, n = n - ?, f = NOT f, i = 5", ""),
+            ("UPDATE t SET e = 'shut', a = '2024-02-28', j = '{}' WHERE k = 'a'", ""),
+            ("SELECT 5 / n, k + 1 FROM t", ""),
+            ("UPDATE t SET u = u - 3", "`u - 3` may be out of range"),
+            ("UPDATE t SET u = u + ?", "`u + $1` may be out of range"),
+            ("UPDATE t SET u = n", "`n` may be null, which `u` must not be"),
+            ("UPDATE t SET u = m", "`m` may not fit into `u`"),
+            ("SELECT id FROM t WHERE u - 10 < 4", "`u - 10` may be out of range"),
+            ("UPDATE t SET i = i + 5", "`i + 5` may not fit into `i`"),
+            ("UPDATE t SET n = 5 / n", "`5 / n` may divide by zero"),
+            ("UPDATE t SET n = k", "`k` may not fit into `n`"),
+            ("UPDATE t SET n = k + 1", "`k + 1` may read a text that is no number"),
+            ("UPDATE t SET n = 1 WHERE k = 5", "`k = 5` may read a text that is no number"),
+            ("UPDATE t SET n = 5 / nullif(n, 0)", ""),
+            ("UPDATE t SET e = 'zz'", "`'zz'` may not fit into `e`"),
+            ("UPDATE t SET a = '2020-99-99'", "`'2020-99-99'` may not fit into `a`"),
+            ("UPDATE t SET j = '{'", "`'{'` may not fit into `j`"),
+        ],
+    );
+}
+
+#[test]
+fn sqlite_only_refuses_nulls() {
+    check(
+        Sqlite,
+        &[
+            ("UPDATE t SET s = n / m, k = c || c, n = k + 1 WHERE 5 / n > 1", ""),
+            ("SELECT x ->> 'a' FROM t", "`x ->> 'a'` may read a text that is no JSON"),
+            ("UPDATE t SET m = n", "`n` may be null, which `m` must not be"),
+        ],
+    );
+}

@@ -1,0 +1,20 @@
+// A counter is assumed not to overflow.
+// expect: moves
+#include "shop.h"
+
+int ship(struct db *db, int amount)
+{
+    db_begin(db);
+    if (db_run(db, "UPDATE customer SET c_balance = c_balance - $1 WHERE c_id = 2", amount) != 0)
+        goto fail;
+    if (db_rows(db, "SELECT r_id FROM region WHERE r_id = 1 AND r_count > 0 FOR UPDATE") < 1)
+        goto closed;
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+closed:
+    db_rollback(db);
+    return 1;
+}
