@@ -125,7 +125,7 @@ pub struct Column {
     pub computed: bool,
     /// True if an `INSERT` without names of columns gives it no value.
     pub invisible: bool,
-    /// True if the server sets it to the time of each `UPDATE`.
+    /// True if the server sets it to the time of each `UPDATE`, or may do so.
     pub on_update: bool,
     /// The functions that its default, or the expression that computes it, calls.
     pub default_functions: BTreeSet<String>,

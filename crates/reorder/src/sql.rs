@@ -241,6 +241,14 @@ impl Columns {
         }
     }
 
+    /// Adds others.
+    pub(crate) fn add_all(&mut self, others: &Columns) {
+        match others {
+            Columns::Some(others) => others.iter().for_each(|column| self.add(column)),
+            Columns::All => *self = Columns::All,
+        }
+    }
+
     /// Returns true if the column is one of them.
     pub fn contains(&self, column: &str) -> bool {
         match self {

@@ -137,7 +137,7 @@ impl Builder {
                 match action.group() {
                     Some(columns) => drop(self.elements(&mut table, columns)?),
                     None => {
-                        self.column(&mut table, &mut action)?;
+                        self.column(&mut table, &mut action, true)?;
                         place(&mut table, whole);
                     }
                 }
@@ -201,7 +201,7 @@ impl Builder {
     /// Replaces a column by a new definition of it.
     fn modify(&self, table: &mut super::Table, action: &mut Cursor<'_>) -> Result<(), Message> {
         let whole = *action;
-        self.column(table, action)?;
+        self.column(table, action, true)?;
         let column = table.columns.pop().ok_or_else(|| not_understood(&whole))?;
         let old = table.columns.iter_mut().find(|old| old.name == column.name);
         let old = old.ok_or_else(|| not_understood(&whole))?;

@@ -83,11 +83,14 @@ impl Builder {
         elements: Cursor<'_>,
     ) -> Result<bool, Message> {
         let mut complete = true;
+        let before = table.columns.len();
         for mut element in elements.list() {
             if element.eat(&["LIKE"]) {
                 complete &= self.like(table, &mut element)?;
             } else if !self.constraint(table, &mut element)? {
-                self.column(table, &mut element)?;
+                let is_timestamp = |column: &Column| column.ty.starts_with("timestamp");
+                let first = !table.columns[before..].iter().any(is_timestamp);
+                self.column(table, &mut element, first)?;
             }
         }
         Ok(complete)
@@ -232,8 +235,15 @@ impl Builder {
         }
     }
 
-    /// Adds a column.
-    pub(super) fn column(&self, table: &mut Table, part: &mut Cursor<'_>) -> Result<(), Message> {
+    /// Adds a column. `first` is true if no column of the statement before it is a `TIMESTAMP`:
+    /// MySQL before 8.0 and MariaDB before 10.10 set the first one at each update by default, if it
+    /// has no attributes (`explicit_defaults_for_timestamp = OFF`).
+    pub(super) fn column(
+        &self,
+        table: &mut Table,
+        part: &mut Cursor<'_>,
+        first: bool,
+    ) -> Result<(), Message> {
         let whole = *part;
         let mut column = Column::named(part.name().ok_or_else(|| not_understood(&whole))?);
         if !part.is_end() && !is_option(part) {
@@ -243,9 +253,14 @@ impl Builder {
             (column.numbered, column.not_null) = (true, true);
             column.default_functions.insert("nextval".to_owned());
         }
+        let mut plain = true;
         while !part.is_end() {
+            let words = ["NULL", "DEFAULT", "GENERATED", "AS"];
+            plain &= !words.contains(&part.keyword().as_str()) && !part.is(&["ON", "UPDATE"]);
             self.option(table, &mut column, part)?;
         }
+        let is_timestamp = self.server == Server::Mysql && column.ty.starts_with("timestamp");
+        column.on_update |= is_timestamp && first && plain;
         table.columns.push(column);
         Ok(())
     }

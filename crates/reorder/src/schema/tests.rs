@@ -379,3 +379,39 @@ fn bodies_change_the_tables_behind_the_words_of_statements_and_read_the_others()
     assert_uses(Sqlite, "INSERT OR ROLLBACK INTO a VALUES (1);", &[], &["a"]);
     assert_uses(Sqlite, "UPDATE OR IGNORE a SET k = 1;", &[], &["a"]);
 }
+
+#[test]
+fn first_timestamp_without_attributes_may_be_set_at_each_update() {
+    let schema = |server| {
+        let ddl = "
+            CREATE TABLE a (id int, x timestamp NOT NULL, y timestamp);
+            CREATE TABLE b (id int, x timestamp NULL, y timestamp);
+            CREATE TABLE c (id int, x timestamp DEFAULT CURRENT_TIMESTAMP);
+            CREATE TABLE d (id int); ALTER TABLE d ADD COLUMN x timestamp;";
+        parse(ddl, server).expect("the DDL is understood")
+    };
+    let set = |schema: &Schema| -> Vec<String> {
+        let columns = |(table, known): (&String, &Table)| {
+            let set = known.columns.iter().filter(|column| column.on_update);
+            set.map(|column| format!("{table}.{}", column.name)).collect::<Vec<String>>()
+        };
+        schema.tables.iter().flat_map(columns).collect()
+    };
+    assert_eq!(set(&schema(Server::Mysql)), ["a.x", "d.x"]);
+    assert!(set(&schema(Server::Postgresql)).is_empty());
+}
+
+#[test]
+fn policies_name_the_columns_that_they_read() {
+    let reads = |policy: &str| {
+        let ddl = format!("CREATE TABLE t (n int, m int, k int); CREATE POLICY p ON t {policy};");
+        let schema = parse(&ddl, Server::Postgresql).expect("the DDL is understood");
+        (schema.rules[0].columns.clone(), schema.rules[0].touches.clone())
+    };
+    let some = |names: &[&str]| Columns::Some(names.iter().map(|&one| one.to_owned()).collect());
+    let none = Tables::Some(BTreeSet::new());
+    assert_eq!(reads("FOR UPDATE TO k USING (t.n > 4)"), (some(&["n"]), none.clone()));
+    assert_eq!(reads("USING (n > 4) WITH CHECK (m > 4)"), (some(&["m", "n"]), none.clone()));
+    assert_eq!(reads("AS RESTRICTIVE FOR SELECT USING (true)"), (some(&[]), none));
+    assert_eq!(reads("USING (f(t.*))").0, Columns::All);
+}

@@ -18,7 +18,7 @@ use sqlparser::{
 
 pub(super) use self::lock::Locking;
 use super::{
-    BadQuery, Held, Query, failing, names,
+    BadQuery, Columns, Held, Query, failing, names,
     rewrite::{Rewritten, rewrite},
     scope::{Relation, Scope},
     text::{bad_at, dialect},
@@ -308,6 +308,10 @@ impl Analysis<'_> {
                     self.query.functions.insert("random".to_owned());
                 }
                 let table = self.named_relation(name, scope)?;
+                // The sample depends on where the server keeps the rows, which each update changes.
+                if let (Some(_), Some(table)) = (sample, &table) {
+                    self.query.tables.entry(table.clone()).or_default().reads = Columns::All;
+                }
                 (alias, Relation { table, ..Relation::derived(self.parts(name)?.pop()) })
             }
             TableFactor::Table { name, alias, args: Some(_), .. }

@@ -100,8 +100,8 @@ impl Analysis<'_> {
         }
     }
 
-    /// Records what the schema adds to the accesses: the columns that triggers assign, and the
-    /// functions of triggers and views.
+    /// Records what the schema adds to the accesses: the columns that triggers assign, the
+    /// columns that policies read, and the functions of triggers and views.
     fn add_triggers(&mut self) {
         let schema = self.schema;
         for (table, access) in &mut self.query.tables {
@@ -142,6 +142,11 @@ impl Analysis<'_> {
             let bases = schema.base_tables(table);
             let of_table = |rule: &&Rule| rule.table == *table || bases.contains(&rule.table);
             let rules = schema.rules.iter().filter(of_table);
+            for rule in rules.clone().filter(|rule| !rule.columns.is_empty()) {
+                // The columns of a view have other names.
+                let is_own = !schema.is_view(table);
+                access.reads.add_all(if is_own { &rule.columns } else { &Columns::All });
+            }
             self.query.functions.extend(rules.flat_map(|rule| rule.functions.iter().cloned()));
         }
     }

@@ -1,0 +1,20 @@
+// The first TIMESTAMP without attributes may be one that the server sets at each update.
+// server: mysql
+// schema: CREATE TABLE page (p_id INTEGER PRIMARY KEY, p_hits INTEGER, p_changed TIMESTAMP);
+// expect: unchanged
+// keeps: same table, page
+#include "shop.h"
+
+int touch(struct db *db, char *seen)
+{
+    db_begin(db);
+    if (db_run(db, "UPDATE page SET p_hits = p_hits + 1 WHERE p_id = 1") != 0)
+        goto fail;
+    if (db_text(db, seen, "SELECT p_changed FROM page WHERE p_id = 1") != 0)
+        goto fail;
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+}
