@@ -149,6 +149,9 @@ pub struct Call {
     /// True if the call has an effect outside of the program and the database, or depends on
     /// something outside: output, time, random numbers.
     pub outside: bool,
+    /// The end of a message about the call where no transaction was found: the reason why the tool
+    /// does not follow it, and what to call instead.
+    pub remedy: Option<String>,
 }
 
 impl Call {

@@ -58,31 +58,56 @@ pub enum NoTransaction {
     Hidden(Vec<Hidden>),
 }
 
-/// A function that begins a transaction, where no statement of the same list commits it.
+/// A function that begins a transaction, where no statement of the same list commits it, or that
+/// may begin one by a call which is not followed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeftOpen {
     /// The name.
     pub function: String,
-    /// The line of the first query whose SQL is not known, which may be the begin; `None` if the
-    /// function certainly begins a transaction.
-    pub unknown: Option<usize>,
+    /// The reason why it is named.
+    pub begin: OpenBegin,
+}
+
+/// The begin of a transaction in a function that is left open.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum OpenBegin {
+    /// By a query or call that is one.
+    Certain,
+    /// Perhaps by a query whose SQL is not known: the line of the first one.
+    UnknownSql(usize),
+    /// Perhaps by a call that is not followed.
+    Unfollowed(Unfollowed),
+}
+
+/// A call that may begin a transaction or run queries in a way that the tool does not follow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unfollowed {
+    /// The line.
+    pub line: usize,
+    /// The text of the call.
+    pub text: String,
+    /// The reason, and what to do.
+    pub remedy: String,
 }
 
 impl fmt::Display for LeftOpen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = &self.function;
-        if let Some(line) = self.unknown {
-            return write!(
+        match &self.begin {
+            OpenBegin::Certain => write!(
+                f,
+                "`{name}` begins a transaction, but no statement of the same list commits it: if \
+                 the whole function is one, pass --function {name}"
+            ),
+            OpenBegin::UnknownSql(line) => write!(
                 f,
                 "`{name}` may begin a transaction, but the SQL of its queries is not known (line \
                  {line}): write the texts where the queries run, or pass --function {name}"
-            );
+            ),
+            OpenBegin::Unfollowed(Unfollowed { line, text, remedy }) => {
+                write!(f, "line {line}: `{text}` {remedy}")
+            }
         }
-        write!(
-            f,
-            "`{name}` begins a transaction, but no statement of the same list commits it: if the \
-             whole function is one, pass --function {name}"
-        )
     }
 }
 
@@ -173,7 +198,8 @@ pub fn find<'a>(
 }
 
 /// Returns the functions that begin a transaction and run a query, or run several queries whose SQL
-/// is not known, but are none of the found transactions, nor called by the program's own functions.
+/// is not known, but are none of the found transactions, nor called by the program's own functions;
+/// and those outside of the found transactions that call what has a remedy in its model.
 pub(crate) fn left_open<'a>(
     program: &'a Program,
     models: &'a Models,
@@ -190,19 +216,33 @@ pub(crate) fn left_open<'a>(
         });
     }
     let is_found = |one: &Function| found.iter().any(|known| known.function.range == one.range);
-    let rest = program.functions.iter();
-    let rest = rest.filter(|one| !is_found(one) && !called.contains(one.name.as_str()));
+    let rest = program.functions.iter().filter(|one| !is_found(one));
     let open = rest.filter_map(|function| {
-        let flow = Flow::of(program, models, summaries, function);
-        let has = |role| has_role(&flow, &function.body, role);
-        let unknown = match has(Role::Begin) {
-            true => None,
-            false => Some(unknown_queries(&flow, function)?.line(text)),
+        let begin = match unfollowed(models, function, text) {
+            Some(call) => OpenBegin::Unfollowed(call),
+            None if called.contains(function.name.as_str()) => return None,
+            None => begin_of(program, models, summaries, function, text)?,
         };
-        let function = function.name.clone();
-        has(Role::Query).then_some(LeftOpen { function, unknown })
+        Some(LeftOpen { function: function.name.clone(), begin })
     });
     open.collect()
+}
+
+/// Returns the begin of a transaction in a function that runs a query, which may be none.
+fn begin_of<'a>(
+    program: &'a Program,
+    models: &'a Models,
+    summaries: &Summaries<'a>,
+    function: &'a Function,
+    text: &str,
+) -> Option<OpenBegin> {
+    let flow = Flow::of(program, models, summaries, function);
+    let has = |role| has_role(&flow, &function.body, role);
+    let begin = match has(Role::Begin) {
+        true => OpenBegin::Certain,
+        false => OpenBegin::UnknownSql(unknown_queries(&flow, function)?.line(text)),
+    };
+    has(Role::Query).then_some(begin)
 }
 
 /// Returns the first query whose SQL is not known, of a function that has several.
@@ -212,6 +252,22 @@ fn unknown_queries(flow: &Flow<'_, '_>, function: &Function) -> Option<Range> {
     });
     let first = nodes.next().filter(|_| nodes.next().is_some())?;
     Some(flow.graph.nodes[first].range)
+}
+
+/// Returns the first call of a function that has a remedy in its model.
+fn unfollowed(models: &Models, function: &Function, text: &str) -> Option<Unfollowed> {
+    let mut first = None;
+    for_each_expression(function, &mut |expression| {
+        if let ExpressionKind::Call { callee, .. } = &expression.kind
+            && let Some(remedy) = models.call(callee).and_then(|call| call.remedy.clone())
+            && let Some(range) = expression.range
+            && first.as_ref().is_none_or(|one: &Unfollowed| range.line(text) < one.line)
+        {
+            let (line, text) = (range.line(text), range.of(text).to_owned());
+            first = Some(Unfollowed { line, text, remedy });
+        }
+    });
+    first
 }
 
 /// The number of functions that a message names.

@@ -256,9 +256,24 @@ impl<'tu> Lowering<'tu, '_> {
             Some(EvaluationResult::UnsignedInteger(value)) => Kind::Constant(value.to_string()),
             _ => {
                 let written: String = self.written(entity).chars().take(40).collect();
-                Kind::Opaque(format!("`{written}`, which libclang does not show"))
+                Kind::Opaque(match self.made_of_equality(entity) {
+                    true => format!(
+                        "`{written}`, whose `!=` C++20 makes of `==`, which libclang does not \
+                         show: write `!(a == b)`, or pass -std=c++17"
+                    ),
+                    false => format!("`{written}`, which libclang does not show"),
+                })
             }
         }
+    }
+
+    /// Returns true for a `!=` of two objects that is a call of their `==`.
+    fn made_of_equality(&self, entity: Entity<'tu>) -> bool {
+        let is_truth = entity.get_type().is_some_and(|ty| ty.get_kind() == clang::TypeKind::Bool);
+        is_truth
+            && self.span(entity).is_some_and(|span| {
+                (span.first + 1..span.last).any(|place| self.source.token(place) == "!=")
+            })
     }
 
     fn between(&self, before: Span, behind: Span) -> Vec<&str> {

@@ -71,14 +71,40 @@ fn steps(report: &Report, next: &[Vec<UnitIndex>], unit: UnitIndex) -> Vec<(Unit
     found
 }
 
+/// The number of reasons of a pair above which those with one cause stand in one line.
+const REASONS_MAX: usize = 6;
+
+/// Lists reasons, with all rules that concern the same memory in one line.
+fn by_cause(out: &mut String, all: &[&Constraint]) {
+    let cause = |reason: &'_ str| -> String {
+        let written = reason.strip_prefix("it writes ").or(reason.strip_prefix("both write "));
+        written.unwrap_or(reason).to_owned()
+    };
+    let mut seen = BTreeSet::new();
+    for constraint in all {
+        let own = cause(&constraint.reason);
+        if !seen.insert(own.clone()) {
+            continue;
+        }
+        let same = all.iter().filter(|other| cause(&other.reason) == own);
+        let rules: Vec<String> = same.map(|other| other.rule.to_string()).collect();
+        let reason = if rules.len() > 1 { &own } else { &constraint.reason };
+        let _ = writeln!(out, "      {}: {reason}", rules.join(", "));
+    }
+}
+
 fn pair(out: &mut String, report: &Report, first: UnitIndex, later: UnitIndex) {
     let (one, other) = (&report.units[first], &report.units[later]);
     let _ = writeln!(out, "  {} before {}", place(one), place(other));
     let demand = Demand::Before(Before { first, later });
-    for Constraint { rule, reason, .. } in
-        report.constraints.iter().filter(|constraint| constraint.demand == demand)
-    {
-        let _ = writeln!(out, "      {rule}: {reason}");
+    let all = report.constraints.iter().filter(|constraint| constraint.demand == demand);
+    let all: Vec<&Constraint> = all.collect();
+    if all.len() > REASONS_MAX {
+        by_cause(out, &all);
+    } else {
+        for Constraint { rule, reason, .. } in all {
+            let _ = writeln!(out, "      {rule}: {reason}");
+        }
     }
     if report.lock_order.contains(&Before { first, later }) {
         let _ = writeln!(out, "      --lock-order: all transactions lock in one order");

@@ -92,6 +92,21 @@ fn reasons_are_those_of_pairs_that_no_others_imply() {
 }
 
 #[test]
+fn many_reasons_of_a_pair_stand_once_for_each_memory() {
+    let mut report = report_of("f", [(9, 1), (0, 1)]);
+    before(&mut report, 0, 1, Rule::SameTable, "both use `t`");
+    for name in ["`x`", "`y`", "`z`"] {
+        before(&mut report, 0, 1, Rule::ReadAfterWrite, &format!("it writes {name}"));
+        before(&mut report, 0, 1, Rule::WriteAfterWrite, &format!("both write {name}"));
+    }
+    let text = explain(&report);
+    let expected = "  line 1 (t0) before line 2 (t1)\n      same table: both use `t`\n      read \
+                    after write, write after write: `x`\n";
+    assert!(text.contains(expected), "{text}");
+    assert_eq!(text.matches("`y`").count(), 1, "{text}");
+}
+
+#[test]
 fn reasons_lead_through_units_without_queries() {
     let mut report = report_of("f", [(9, 1), (0, 0), (1, 1), (0, 0)]);
     for unit in [1, 3] {

@@ -135,7 +135,9 @@ impl Splitter<'_> {
         let mut at_line_start = true;
         while self.at < self.text.len() {
             let before = self.at;
-            if at_line_start && self.out.trim().is_empty() && self.shell_line() {
+            // MySQL's shell knows `DELIMITER` behind other statements of a line as well.
+            let may_begin = at_line_start || self.server == Server::Mysql;
+            if may_begin && self.out.trim().is_empty() && self.shell_line() {
                 continue;
             }
             if !self.comment() && !self.quoted() && !self.end() && !self.word() {

@@ -208,6 +208,15 @@ fn coroutines_are_opaque() {
 }
 
 #[test]
+fn inequality_that_is_made_of_equality_has_a_remedy() {
+    let source = "struct P { int n; bool operator==(const P &o) const; };\n\
+                  int f(const P &a, const P &b) { return a != b; }";
+    let Some(read) = crate::read("test.cpp", source, &["-std=c++20"]) else { return };
+    let text = format!("{:?}", read.expect("the code compiles").functions);
+    assert!(text.contains("write `!(a == b)`, or pass -std=c++17"), "{text}");
+}
+
+#[test]
 fn macros_expand_to_words_of_the_language() {
     let source = "#define CLASS class\n#define RET return\n#define OBJ (*this).\n\
                   #define SQL(x) R\"q(x)q\"\n\
