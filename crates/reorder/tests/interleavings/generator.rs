@@ -45,6 +45,8 @@ struct Generator {
     tables: Vec<usize>,
     /// The table, the key and the column that most statements use.
     focus: (usize, i64, usize),
+    /// True if most statements choose their rows by another column than the key.
+    chooses: bool,
     /// The variables that earlier statements read.
     variables: usize,
 }
@@ -141,7 +143,8 @@ impl Generator {
         }
         let column = 1 + shared.below(COLUMNS as u64 - 1) as usize;
         let focus = (shared.pick(&tables), shared.between(1, 2) as i64, column);
-        Generator { random, level, tables, focus, variables: 0 }
+        let chooses = shared.chance(25);
+        Generator { random, level, tables, focus, chooses, variables: 0 }
     }
 
     fn transaction(&mut self, name: String) -> Transaction {

@@ -51,7 +51,7 @@ use tool::Tool;
 const TOGETHER: u64 = 25;
 
 /// The number of seeds of all tests, if the user does not say: 5 ms each.
-const IN_ALL: u64 = 1000;
+const IN_ALL: u64 = 1200;
 
 fn number(name: &str) -> Option<u64> {
     let value = std::env::var(name).ok()?;
@@ -97,12 +97,12 @@ fn check(level: Level, count: u64) {
 
 #[test]
 fn outcomes_stay_on_postgresql_at_read_committed() {
-    check(Level::PostgresqlReadCommitted, 400);
+    check(Level::PostgresqlReadCommitted, 500);
 }
 
 #[test]
 fn outcomes_stay_on_postgresql_at_repeatable_read() {
-    check(Level::PostgresqlRepeatableRead, 150);
+    check(Level::PostgresqlRepeatableRead, 200);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn outcomes_stay_on_mysql_at_read_committed() {
 
 #[test]
 fn outcomes_stay_on_mysql_at_repeatable_read() {
-    check(Level::MysqlRepeatableRead, 250);
+    check(Level::MysqlRepeatableRead, 300);
 }
 
 /// The levels at which the rule on lost updates holds something back.

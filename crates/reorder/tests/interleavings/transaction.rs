@@ -218,6 +218,12 @@ impl Transaction {
         all
     }
 
+    /// Returns what the transaction changes of a table by other statements than one.
+    pub(crate) fn changes_beside(&self, statement: &Statement, table: usize) -> Changes {
+        let others = self.statements.iter().filter(|other| *other != statement).cloned();
+        Transaction { statements: others.collect(), ..self.clone() }.changes(table)
+    }
+
     /// Returns true if a statement uses a table.
     pub(crate) fn uses_table(&self, of: usize) -> bool {
         self.statements.iter().any(|one| one.action.tables().contains(&of))

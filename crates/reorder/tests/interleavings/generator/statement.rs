@@ -72,11 +72,11 @@ impl Generator {
     pub(super) fn condition(&mut self, table: usize, all: bool) -> Condition {
         let column = self.column();
         let other = (column, Value::Constant(self.random.below(2) as i64));
+        let percent = if self.chooses { 60 } else { 20 };
         match self.random.below(100) {
-            0..55 => vec![(0, self.key())],
-            55..75 => vec![(0, self.key()), other],
-            75..95 => vec![other],
-            _ if all && table >= FIRST_OPEN => Vec::new(),
+            one if one < percent => vec![other],
+            95..100 if all && table >= FIRST_OPEN => Vec::new(),
+            70..95 => vec![(0, self.key()), other],
             _ => vec![(0, self.key())],
         }
     }
