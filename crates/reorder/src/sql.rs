@@ -179,9 +179,6 @@ pub struct TableAccess {
     pub writes: Columns,
     /// True if it inserts rows.
     pub inserts: bool,
-    /// True if it inserts rows, and does not fail if another row has the same key: it changes,
-    /// replaces or keeps that one.
-    pub merges: bool,
     /// True if it deletes rows.
     pub deletes: bool,
     /// True if it reads rows with `FOR UPDATE` or `FOR SHARE`, or the like. MySQL also locks what
@@ -195,7 +192,8 @@ pub struct TableAccess {
     /// True if it fails if others have locked a row, at once or after a time (`NOWAIT`, `WAIT 3`).
     pub fails_locked: bool,
     /// Those of the columns that it reads which may decide what rows it finds: all but those that
-    /// only its results have. Only for a table of which the query holds the rows.
+    /// only its results or assigned values have. Only for a table of which the query holds or
+    /// changes the rows.
     pub chosen_by: Columns,
     /// True if its condition is that of `equal` and nothing else, so that it finds the row if there
     /// is one.

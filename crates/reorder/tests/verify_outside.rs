@@ -212,3 +212,16 @@ fn function_of_the_setup_may_return_an_object_of_a_class() {
     assert_eq!(report.verdict(), Verdict::Equal, "{report}");
     assert!(report.notes.is_empty(), "{report}");
 }
+
+#[test]
+fn memory_that_is_never_written_is_no_difference() {
+    let mut own = program("answers", Language::C);
+    let text = Type::Array { of: Box::new(Type::Scalar("char".to_owned())), length: Some(32) };
+    let fields = vec![("code", Type::Scalar("int".to_owned())), ("text", text)];
+    let fields = fields.into_iter().map(|(name, ty)| (name.to_owned(), ty)).collect();
+    own.records = vec![Record { name: "struct answer".to_owned(), union: false, fields }];
+    own.functions[0].result = Type::Record("struct answer".to_owned());
+    let Some(report) = compared_programs("outside.c", &own, "answers", |_| {}) else { return };
+    assert_eq!(report.verdict(), Verdict::Equal, "{report}");
+    assert!(report.skipped.is_empty(), "{report}");
+}

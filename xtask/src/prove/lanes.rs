@@ -217,13 +217,17 @@ fn histories(budget: Budget, seed: u64) -> Vec<Work> {
     ]
 }
 
-/// Random programs, reordered and run on SQLite. In CI `cargo test` has just run 350.
+/// Random programs, reordered and run on SQLite, and random transactions, of which two at a time
+/// are interleaved. In CI `cargo test` has just run 350 and 1,200.
 fn reorder(budget: Budget, seed: u64) -> Vec<Work> {
     let Some(programs) = by_the_hour(budget, 20_000) else { return Vec::new() };
-    let line = "test --quiet --profile prove -p clearway-reorder --test random random_programs -- \
-                --nocapture";
-    let work = Work::cargo(line).with("CLEARWAY_REORDER_PROGRAMS", programs);
-    vec![work.with("CLEARWAY_REORDER_SEED", seed)]
+    let test = "test --quiet --profile prove -p clearway-reorder --test";
+    let tests = ["random random_programs", "interleavings outcomes"];
+    let works = tests.map(|name| {
+        let work = Work::cargo(&format!("{test} {name} -- --nocapture"));
+        work.with("CLEARWAY_REORDER_PROGRAMS", programs).with("CLEARWAY_REORDER_SEED", seed)
+    });
+    works.into()
 }
 
 fn loom(_: Budget, _: u64) -> Vec<Work> {

@@ -167,7 +167,12 @@ impl<'tu> Lowering<'tu, '_> {
     ) -> Option<usize> {
         let (known, uses) = self.uses_of(declaration, function);
         let Some(own) = self.span(declaration) else { return Some(0) };
-        let is_name = |&place: &usize| self.source.token(place) == name;
+        // Behind a sign of access stands a member.
+        let is_member = |place: usize| {
+            let before = place.checked_sub(1).map(|before| self.source.token(before));
+            matches!(before, Some("." | "->"))
+        };
+        let is_name = |&place: &usize| self.source.token(place) == name && !is_member(place);
         let declared = (own.first..=own.last).find(is_name);
         let named = (span.first..=span.last).filter(is_name);
         let mut all = named.map(Some).chain(uses).filter(|&one| one.is_none() || one != declared);

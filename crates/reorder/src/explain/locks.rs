@@ -24,6 +24,13 @@ pub(super) fn changed(out: &mut String, report: &Report) {
             old.join(", "),
             new.join(", ")
         );
+        if let Some(first) = old.first().filter(|first| new.first() != Some(first)) {
+            let _ = writeln!(
+                out,
+                "  Transactions that lock several rows before that of {first} can now deadlock \
+                 with each other:\n  lock these in one order."
+            );
+        }
     }
 }
 

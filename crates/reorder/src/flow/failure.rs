@@ -64,7 +64,8 @@ impl<'a> Flow<'a, '_> {
         })
     }
 
-    fn comparison(
+    /// Returns true if a comparison that holds, or does not hold, shows that a query has failed.
+    pub(super) fn comparison(
         &self,
         operator: &str,
         left: &'a Expression,

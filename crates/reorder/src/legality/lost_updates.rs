@@ -14,9 +14,9 @@
 //!   read of what an increment then adds to;
 //! - that holds its rows itself (`FOR UPDATE`), in each place in which the query names the table,
 //!   and waits for those that others have locked. It does not hold the rows that come to those of
-//!   its condition later: against inserts it must name a key, so that a unique key refuses the
-//!   second row (not with `ON CONFLICT`), and the transaction must assign none of the other columns
-//!   by which it chooses. In MySQL at repeatable read, it locks the gaps. `FOR SHARE` is enough for
+//!   its condition later: the transaction must insert none of them (of two that find no row, the
+//!   second one could not insert it), and assign none of the columns by which it chooses, other
+//!   than those of a key. In MySQL at repeatable read, it locks the gaps. `FOR SHARE` is enough for
 //!   rows that are not updated: two transactions that both hold a row would wait for each other to
 //!   write it;
 //! - of a row that another query before it has surely locked, which then stays before it
@@ -29,11 +29,12 @@
 //! whatever is written: before it, it meets rows that another transaction holds.
 //!
 //! A deletion, or an update by a condition that names no key, is such a read, if the transaction
-//! also inserts into the table, or assigns by another query a column that is read, or if a trigger
-//! or the like changes the table: behind a wait for a row it does not find the rows that the other
-//! transaction has added meanwhile. (An insert of the same key then fails.) MySQL at repeatable
-//! read finds them, but there each of the two may lock the gap into which the other one inserts,
-//! which is a deadlock.
+//! also inserts into the table, or assigns a column by which it chooses, be it itself, or if a
+//! trigger or the like changes the table: behind a wait for a row it does not find the rows that
+//! the other transaction has added meanwhile. So is an update by a key whose row the transaction
+//! may insert, or with a further condition on a column that another query assigns. MySQL at
+//! repeatable read finds them, but there each of the two may lock the gap into which the other one
+//! inserts, which is a deadlock.
 //!
 //! PostgreSQL's repeatable read needs no such order: the update of a row fails that another
 //! transaction has changed since the snapshot. In MySQL and MariaDB the first plain read takes the

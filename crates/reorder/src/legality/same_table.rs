@@ -5,9 +5,9 @@
 //! - if one only reads, the other is an `UPDATE`, and the one reads no column that the other
 //!   assigns: the read sees the same values before and after (not in SQLite, where the read may
 //!   still be under way);
-//! - if both name a key with constants that differ, or with parameters of which the caller of
-//!   [`between`] knows that they differ: they touch different rows. If both write, the table has no
-//!   other key: one could free the value that the other takes.
+//! - if both name a key, in a column of it with constants that differ, or with parameters of which
+//!   the caller of [`between`] knows that they differ: they touch different rows. If both write,
+//!   the table has no other key: one could free the value that the other takes.
 //!
 //! Two writes keep their order even if they assign different columns, so that the order of effects
 //! on each row stays the same.
@@ -15,12 +15,12 @@
 //! **Safe because** each read of a row sees the same writes of the transaction as in the source,
 //! and each row sees its writes in the same order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Context, Found, Rule};
 use crate::{
     api::Server,
-    schema::Key,
+    schema::{Key, Table},
     solve::UnitIndex,
     sql::{Query, QueryKind, TableAccess, Value},
     units::UnitQuery,
@@ -152,9 +152,32 @@ fn are_different_rows(
         _ => false,
     };
     let both_write = changes(one) && changes(other);
+    // Rows of one key are the same row, whatever else differs.
+    let keys = context.schema.table(table).into_iter().flat_map(Table::keys);
+    let mut keys = keys.filter(|key| {
+        let columns: BTreeSet<String> = key.columns.iter().cloned().collect();
+        !key.partial && columns.is_subset(&both) && context.schema.is_key(table, &columns)
+    });
     context.schema.is_key(table, &both)
         && !(both_write && has_other_key(context, table, &both))
-        && both.iter().any(differ)
+        && keys.any(|key| key.columns.iter().any(differ))
+}
+
+/// Returns true if two sets of values have different constants in a column of a table.
+pub(in crate::legality) fn have_different_constants(
+    context: &Context<'_, '_, '_>,
+    table: &str,
+    [one, other]: [&BTreeMap<String, Value>; 2],
+) -> bool {
+    one.iter().any(|(name, value)| {
+        let column = context.schema.table(table).and_then(|table| table.column(name));
+        match (column, value, other.get(name)) {
+            (Some(column), Value::Constant(a), Some(Value::Constant(b))) => {
+                are_different(context.server, &column.ty, a, b)
+            }
+            _ => false,
+        }
+    })
 }
 
 /// Returns true if a table has a key with a column that is not among those given.

@@ -97,6 +97,42 @@ impl Names {
     }
 }
 
+/// Returns the parts of the condition in the rest of an `UPDATE` or `DELETE` that all must hold,
+/// but those with parentheses; `None` if there is no condition, or one of other operators than
+/// `AND`.
+fn parts_of_condition(rest: &[TokenWithSpan]) -> Option<Vec<&[TokenWithSpan]>> {
+    const ENDS: &[&str] = &["END", "RETURNING", "ORDER", "LIMIT", "WHEN", "THEN"];
+    const OTHERS: &[&str] = &["OR", "XOR", "NOT", "BETWEEN", "CASE"];
+    let mut depth = 0i32;
+    // Outside of parentheses; the statement ends at one that it has not opened.
+    let mut top = Vec::new();
+    for token in rest {
+        depth += i32::from(token.token == Token::LParen);
+        if depth < i32::from(token.token == Token::RParen) || token.token == Token::SemiColon {
+            break;
+        }
+        top.push(depth == 0);
+        depth -= i32::from(token.token == Token::RParen);
+    }
+    let is =
+        |at: usize, words: &[&str]| top[at] && words.iter().any(|word| is_word(rest.get(at), word));
+    let end = (0..top.len()).find(|&at| is(at, ENDS)).unwrap_or(top.len());
+    let start = (0..end).find(|&at| is(at, &["WHERE"]))? + 1;
+    if (start..end).any(|at| is(at, OTHERS)) {
+        return None;
+    }
+    let mut ends: Vec<usize> = (start..end).filter(|&at| is(at, &["AND"])).collect();
+    ends.push(end);
+    let mut from = start;
+    let mut parts = Vec::new();
+    for to in ends {
+        parts.push(&rest[from..to]);
+        from = to + 1;
+    }
+    parts.retain(|part| !part.iter().any(|token| token.token == Token::LParen));
+    Some(parts)
+}
+
 /// Returns the functions that a default calls.
 pub(super) fn calls_of_default(value: Cursor<'_>) -> BTreeSet<String> {
     let (tokens, server) = (value.rest(), value.server);
@@ -153,7 +189,9 @@ impl Builder {
             };
             let known = self.schema.tables.keys().chain(self.schema.views.keys());
             let known: Vec<&String> = known.filter(is_known).collect();
-            found.add(uses.at(at), known.into_iter().cloned());
+            let mut used = uses.at(at);
+            used.reads |= used.finds && !self.is_found_by_key(tokens, at, &known);
+            found.add(used, known.into_iter().cloned());
             let upper = keyword(&token.token).unwrap_or_default();
             found.dynamic |= ["EXECUTE", "PREPARE"].contains(&upper.as_str());
             found.dynamic |= self.is_lasting(tokens, at);
@@ -194,6 +232,38 @@ impl Builder {
         let tables = &found.tables;
         found.calls.retain(|call| !tables.contains(call));
         found
+    }
+
+    /// Returns true if the `UPDATE` or `DELETE` whose table stands at a place finds at most one
+    /// row, by equalities of a key with values that come from none of its rows.
+    fn is_found_by_key(&self, tokens: &[TokenWithSpan], at: usize, tables: &[&String]) -> bool {
+        let Some(parts) = parts_of_condition(&tokens[at + 1..]) else { return false };
+        let is_own = |name: &str| {
+            let mut known = tables.iter().filter_map(|table| self.schema.tables.get(*table));
+            known.any(|table| table.column(name).is_some())
+        };
+        let mut columns = BTreeSet::new();
+        for part in parts {
+            let sign = part.iter().position(|token| token.token == Token::Eq);
+            let Some((column, value)) = sign.map(|sign| (&part[..sign], &part[sign + 1..])) else {
+                continue;
+            };
+            let name = |tokens: &[TokenWithSpan]| match tokens {
+                [.., one] => self.name_of_token(one),
+                [] => None,
+            };
+            let is_given = match value {
+                [_] => name(value).is_none_or(|name| !is_own(&name)),
+                [row, dot, _] => {
+                    let of_event = is_word(Some(row), "NEW") || is_word(Some(row), "OLD");
+                    of_event && is_sign(Some(dot), &Token::Period)
+                }
+                _ => false,
+            };
+            let is_column = matches!(column.len(), 1 | 3);
+            columns.extend(name(column).filter(|_| is_given && is_column));
+        }
+        !tables.is_empty() && tables.iter().all(|table| self.schema.is_key(table, &columns))
     }
 
     /// Returns true if a word begins a statement whose effect is not followed, or is a variable of

@@ -348,7 +348,8 @@ fn columns_keep_the_order_that_inserts_without_names_use() {
 
 /// Asserts which tables the trigger of a body reads and changes.
 fn assert_uses(server: Server, body: &str, reads: &[&str], changes: &[&str]) {
-    let tables = ["a", "b", "c", "d"].map(|name| format!("CREATE TABLE {name} (k int, b int);"));
+    let tables = ["a", "b", "c", "d"]
+        .map(|name| format!("CREATE TABLE {name} (k int, b int, id int PRIMARY KEY);"));
     let trigger = match server {
         Server::Postgresql => format!(
             "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} END $$;
@@ -367,16 +368,35 @@ fn bodies_change_the_tables_behind_the_words_of_statements_and_read_the_others()
     use Server::{Mysql, Postgresql, Sqlite};
     assert_uses(Postgresql, "INSERT INTO a (k, b) VALUES (NEW.b, 1);", &[], &["a"]);
     assert_uses(Postgresql, "INSERT INTO public.a (b) SELECT k FROM c;", &["c"], &["a"]);
-    assert_uses(Postgresql, "UPDATE a SET k = a.k + 1 WHERE k = NEW.b;", &[], &["a"]);
+    assert_uses(Postgresql, "UPDATE a SET k = a.k + 1 WHERE k = NEW.b;", &["a"], &["a"]);
     assert_uses(Postgresql, "UPDATE a SET k = (SELECT max(k) FROM a);", &["a"], &["a"]);
-    assert_uses(Postgresql, "DELETE FROM a USING c WHERE a.k = c.k;", &["c"], &["a"]);
+    assert_uses(Postgresql, "DELETE FROM a USING c WHERE a.k = c.k;", &["a", "c"], &["a"]);
     assert_uses(Postgresql, "PERFORM 1 FROM c, a WHERE c.k = 1 FOR UPDATE;", &["a", "c"], &[]);
     assert_uses(Postgresql, "MERGE INTO a USING c ON c.k = 1;", &["a", "c"], &["a"]);
-    assert_uses(Mysql, "UPDATE a, c SET a.k = 1;", &["c"], &["a", "c"]);
-    assert_uses(Mysql, "INSERT IGNORE a (k) VALUES (1); DELETE QUICK FROM c;", &[], &["a", "c"]);
+    assert_uses(Mysql, "UPDATE a, c SET a.k = 1;", &["a", "c"], &["a", "c"]);
+    assert_uses(Mysql, "INSERT IGNORE a (k) VALUES (1); DELETE QUICK FROM c;", &["c"], &["a", "c"]);
     assert_uses(Mysql, "DELETE a FROM a JOIN c;", &["a", "c"], &["a"]);
     assert_uses(Sqlite, "INSERT OR ROLLBACK INTO a VALUES (1);", &[], &["a"]);
-    assert_uses(Sqlite, "UPDATE OR IGNORE a SET k = 1;", &[], &["a"]);
+    assert_uses(Sqlite, "UPDATE OR IGNORE a SET k = 1;", &["a"], &["a"]);
+}
+
+#[test]
+fn update_or_delete_by_a_key_reads_no_rows() {
+    let assert_found = |statement: &str| assert_uses(Server::Postgresql, statement, &[], &["a"]);
+    assert_found("UPDATE a SET k = k + 1 WHERE id = NEW.b;");
+    assert_found("UPDATE a x SET k = 1 WHERE x.id = OLD.id AND k > 2 RETURNING 1;");
+    assert_found("DELETE FROM a WHERE k = abs(k) AND id = 3;");
+    let assert_read = |condition: &str| {
+        let update = format!("UPDATE a SET k = 1 WHERE {condition};");
+        assert_uses(Server::Postgresql, &update, &["a"], &["a"]);
+    };
+    assert_read("id = 3 OR k = 1");
+    assert_read("id = k");
+    assert_read("id > NEW.id");
+    assert_read("id = NEW.id + 1");
+    assert_read("k BETWEEN 1 AND id = 1");
+    assert_read("k IN (1, 2 AND id = 3 AND true)");
+    assert_read("NOT id = 3");
 }
 
 #[test]

@@ -111,13 +111,18 @@ impl Analysis<'_> {
         let Some(items) = items else { return Ok(()) };
         self.query.depends_on_rows = true;
         self.wildcards(items, scope)?;
-        items.iter().try_for_each(|item| self.walk(item, scope, None))
+        let around = std::mem::replace(&mut self.in_results, true);
+        items.iter().try_for_each(|item| self.walk(item, scope, None))?;
+        self.in_results = around;
+        Ok(())
     }
 
     /// Records assignments to the tables of a scope.
     fn assign(&mut self, assignments: &[Assignment], scope: &Scope<'_>) -> Result<(), BadQuery> {
         for Assignment { target, value } in assignments {
+            let around = std::mem::replace(&mut self.in_results, true);
             self.walk(value, scope, None)?;
+            self.in_results = around;
             if self.is_default(value) {
                 let tables: Vec<String> = scope.tables().map(str::to_owned).collect();
                 tables.iter().for_each(|table| self.all_defaults(table));

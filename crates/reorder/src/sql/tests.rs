@@ -109,6 +109,7 @@ fn update_by_key_reads_its_condition_and_writes_its_assignments() {
         reads: columns(&["s_i", "s_quantity", "s_w"]),
         writes: columns(&["s_quantity"]),
         equal: parameters(&[("s_w", 1), ("s_i", 2)]),
+        chosen_by: columns(&["s_i", "s_w"]),
         is_sure: true,
         occurrences: 1,
         ..TableAccess::default()

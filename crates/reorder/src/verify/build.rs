@@ -18,6 +18,9 @@ use crate::ir::Language;
 const SANITIZERS: &[&str] =
     &["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"];
 
+/// Without it, an output with bytes that the program never writes differs from run to run.
+const FILL: &[&str] = &["-ftrivial-auto-var-init=pattern"];
+
 /// The parts that the compilations of one comparison share.
 pub(crate) struct Builder<'a> {
     options: &'a Options<'a>,
@@ -27,6 +30,8 @@ pub(crate) struct Builder<'a> {
     origin: PathBuf,
     includes: Vec<String>,
     sanitizers: &'static [&'static str],
+    /// The flag that gives local variables the same bytes in both programs, if the compiler has it.
+    fill: &'static [&'static str],
     /// True if the compiled mock is in the directory.
     has_mock: bool,
 }
@@ -62,10 +67,14 @@ impl<'a> Builder<'a> {
             origin,
             includes,
             sanitizers: &[],
+            fill: &[],
             has_mock: false,
         };
-        if options.sanitize && builder.has_sanitizers()? {
+        if options.sanitize && builder.accepts(SANITIZERS)? {
             builder.sanitizers = SANITIZERS;
+        }
+        if builder.accepts(FILL)? {
+            builder.fill = FILL;
         }
         Ok(builder)
     }
@@ -211,7 +220,7 @@ impl<'a> Builder<'a> {
             .env("SOURCE_DATE_EPOCH", "1000000000")
             .arg("-g")
             .args(self.options.flags.iter().filter(|flag| !libraries.contains(&flag.as_str())));
-        command.args(self.sanitizers).arg("-w").arg("-iquote").arg(&self.origin);
+        command.args(self.sanitizers).args(self.fill).arg("-w").arg("-iquote").arg(&self.origin);
         command.args(&self.includes);
     }
 
@@ -235,12 +244,13 @@ impl<'a> Builder<'a> {
         start(format!("the {name} program"), command)
     }
 
-    fn has_sanitizers(&self) -> Result<bool, VerifyError> {
+    /// Returns true if the compiler builds a program with some flags.
+    fn accepts(&self, flags: &[&str]) -> Result<bool, VerifyError> {
         let path = self.directory.join("probe.c");
         write(&path, "int main(void) { return 0; }\n")?;
         let mut command = Command::new(c_compiler());
-        command.args(SANITIZERS).arg(&path).arg("-o").arg(self.directory.join("probe"));
-        let job = start("the sanitizers".to_owned(), command)?;
+        command.args(flags).arg(&path).arg("-o").arg(self.directory.join("probe"));
+        let job = start(flags.join(" "), command)?;
         Ok(finish(job).is_ok())
     }
 

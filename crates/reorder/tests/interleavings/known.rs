@@ -1,6 +1,6 @@
-//! Wrong moves of the tool that are known and not yet corrected: no transaction of these kinds is
-//! drawn. Each has an example, which a test checks: when the tool is corrected, the test fails
-//! until `is_right` is true here.
+//! Kinds of transactions that the tool has moved wrongly, each with an example, which a test
+//! checks. A kind that it still moves wrongly is not drawn: when the tool is corrected, the test
+//! fails until `is_right` is true here.
 
 use super::{
     machine::Level,
@@ -24,42 +24,41 @@ pub(crate) struct Kind {
 
 /// The kinds.
 pub(crate) const KINDS: [Kind; 5] = [
-    // An update by a key with a further condition counts as one that finds its row in each order.
-    // Without a lock before it, it does not wait for the transaction that makes the condition true.
+    // An update by a key with a further condition does not find its row in each order: without a
+    // lock before it, it does not wait for the transaction that makes the condition true.
     Kind {
         name: "checked update",
-        is_right: false,
+        is_right: true,
         has: has_checked_update,
         example: checked_update,
         rows: &[(REGION, [1, 0, 0]), (ITEM, [1, 0, 0])],
         level: Level::PostgresqlReadCommitted,
     },
-    // A deletion and an insert of one key count as accesses to different rows if they name
-    // different constants in another column. This goes wrong in a transaction alone.
+    // A deletion and an insert of one key access the same row, even if they name different
+    // constants in another column. This went wrong in a transaction alone.
     Kind {
         name: "checked deletion",
-        is_right: false,
+        is_right: true,
         has: has_checked_delete,
         example: checked_delete,
         rows: &[(REGION, [1, 0, 0]), (ITEM, [2, 0, 1])],
         level: Level::PostgresqlReadCommitted,
     },
-    // An update by a key counts as one that finds its row in each order, though another query
-    // inserts the row unless it is there.
+    // An update by a key does not find its row in each order, if another query inserts the row
+    // unless it is there.
     Kind {
         name: "update of a merged row",
-        is_right: false,
+        is_right: true,
         has: updates_merged_row,
         example: merged_row,
         rows: &[(REGION, [1, 0, 0])],
         level: Level::PostgresqlReadCommitted,
     },
-    // A locking read by a key counts as one that holds its row. If the row is missing it holds
-    // none, and another instance may insert the row, since the key that it inserts is not the one
-    // that it has read: no unique key refuses that.
+    // A locking read of a missing row holds none, and another instance may insert the row: the key
+    // that it inserts is not the one that it has read, so that no unique key refuses that.
     Kind {
         name: "insert of another key",
-        is_right: false,
+        is_right: true,
         has: inserts_other_key,
         example: other_key,
         rows: &[(REGION, [1, 0, 0])],

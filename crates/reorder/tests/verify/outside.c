@@ -118,3 +118,18 @@ int held(struct holder *holder)
 {
     return holder == NULL || holder->conn == NULL || run(holder->conn, "UPDATE a SET x = 1") ? 0 : -1;
 }
+
+struct answer {
+    int code;
+    char text[32];
+};
+
+/* Equal: the bytes behind the text are not set. */
+struct answer answers(PGconn *conn)
+{
+    struct answer answer;
+
+    answer.code = run(conn, "BEGIN") && run(conn, "UPDATE a SET x = 1") && run(conn, "COMMIT");
+    snprintf(answer.text, sizeof answer.text, "%s", answer.code ? "ok" : "failed");
+    return answer;
+}

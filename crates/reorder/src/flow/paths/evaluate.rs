@@ -220,15 +220,31 @@ impl<'a> At<'_, 'a, '_> {
         let both = states.flat_map(|(_, state)| {
             [true, false].map(|holds| {
                 let mut state = state.clone();
-                if self.flow.fails(one, holds) {
+                let status = self.kept_status(left, &state);
+                let fails_late = |status| self.flow.comparison(operator, status, right, holds);
+                if self.flow.fails(one, holds) || status.is_some_and(fails_late) {
                     state.answer = Answer::Failed;
-                } else if self.shows_success(operator, left, right, holds, &state) {
+                } else if self.shows_success(operator, status.unwrap_or(left), right, holds, &state)
+                {
                     state.answer = Answer::Succeeded;
                 }
                 (holds, state)
             })
         });
         both.collect()
+    }
+
+    /// Returns the call whose status a variable has, if it is that of the last query.
+    fn kept_status(&self, one: &'a Expression, state: &State) -> Option<&'a Expression> {
+        let Kind::Variable(variable) = &one.kind else { return None };
+        let (value, by) = self.flow.value_of(*variable, self.node)?;
+        let Kind::Call { callee, arguments, .. } = &value.kind else { return None };
+        let model = self.flow.around.models.call(callee).filter(|model| model.status)?;
+        let is_last = match runs(model) {
+            true => state.query == Some(by),
+            false => self.is_last_result(arguments, by, state),
+        };
+        is_last.then_some(value)
     }
 
     /// Returns true if a status is compared with an enumerator that means success, whose value is
@@ -366,12 +382,16 @@ impl<'a> At<'_, 'a, '_> {
 
     /// Returns true if a call reports the status of the last query.
     fn is_of_last(&self, model: &Call, arguments: &'a [Expression], state: &State) -> bool {
-        let is_of_result = || {
-            let made = state.query.map(|query| Place::whole(Root::Object(query)));
-            let targets = arguments.first().map(|first| self.flow.targets(first, self.node));
-            made.is_some_and(|made| targets == Some(vec![made]))
-        };
-        runs(model) || state.query.is_some() && model.reads_last || is_of_result()
+        runs(model)
+            || state.query.is_some() && model.reads_last
+            || self.is_last_result(arguments, self.node, state)
+    }
+
+    /// Returns true if the first argument of a call at a node is the result of the last query.
+    fn is_last_result(&self, arguments: &'a [Expression], at: NodeIndex, state: &State) -> bool {
+        let made = state.query.map(|query| Place::whole(Root::Object(query)));
+        let targets = arguments.first().map(|first| self.flow.targets(first, at));
+        made.is_some_and(|made| targets == Some(vec![made]))
     }
 }
 

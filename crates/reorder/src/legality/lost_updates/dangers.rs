@@ -1,7 +1,8 @@
 //! The reads of a query that find something else if the query moves before a lock.
 
 use super::{
-    super::Context, Written, changes, changes_rows, fails_behind_wait, has_snapshot, may_be_old,
+    super::{Context, same_table::have_different_constants},
+    Written, changes, changes_rows, fails_behind_wait, has_snapshot, may_be_old,
     written::Changes,
 };
 use crate::{
@@ -121,15 +122,18 @@ fn overtaken(
     let only_locks = query.query.kind == QueryKind::Write && !changes_rows(&query.query);
     let held = if only_locks && !access.skips_locked { access.held } else { Held::Not };
     let all = written.of(context, name);
-    let overwritten =
-        |(other, write): &&(String, Changes)| overwrites(context, (name, access), (other, write));
-    let added =
-        |(other, write): &&(String, Changes)| adds_rows(context, (name, access), (other, write));
+    let inserted = |write: &Changes| write.inserts_one_of(context, name, &access.equal);
     if held == Held::Not {
-        let (_, write) = all.iter().find(|one| one.1.inserts || overwritten(one))?;
-        let locks_help = !write.inserts || is_key(context, name, access);
-        return Some(Kind::Written { locks_help });
+        let is_old = |(other, write): &&(String, Changes)| {
+            inserted(write) || overwrites(context, (name, access), (other, write))
+        };
+        let (_, write) = all.iter().find(is_old)?;
+        return Some(Kind::Written { locks_help: !inserted(write) });
     }
+    let added = |(other, write): &&(String, Changes)| {
+        !has_snapshot(context)
+            && (inserted(write) || moves_in(context, (name, access), (other, write)))
+    };
     let writes = |(_, write): &(String, Changes)| write.deletes || !write.columns.is_empty();
     if held == Held::Shared && all.iter().any(writes) {
         return Some(Kind::Shared);
@@ -159,37 +163,32 @@ fn overwrites(
     write.deletes || by_view || access.reads.overlap(&write.columns)
 }
 
-/// Returns true if changes may add rows to those that a locking read finds, since it locks none of
-/// them before: they insert rows, or assign a column by which it chooses. A unique key refuses a
-/// second row of the key that it names, unless the insert handles that. MySQL at repeatable read
-/// also locks the gaps between rows.
-fn adds_rows(
+/// Returns true if changes may move rows to those that a locking read finds, since it locks none of
+/// them before: they assign a column by which it chooses, other than those of a key that it names.
+fn moves_in(
     context: &Context<'_, '_, '_>,
     (name, access): (&str, &TableAccess),
     (other, write): (&str, &Changes),
 ) -> bool {
-    if has_snapshot(context) {
-        return false;
-    }
-    let is_key = is_key(context, name, access);
     let by_view = is_by_view(context, name, other) && !write.columns.is_empty();
+    by_view || chosen_by(context, name, access).overlap(&write.columns)
+}
+
+/// Returns the columns by which an access chooses rows, other than those of a key that it names.
+fn chosen_by(context: &Context<'_, '_, '_>, name: &str, access: &TableAccess) -> Columns {
+    let Columns::Some(columns) = &access.chosen_by else { return Columns::All };
+    let is_key = is_key(context, name, access);
     let keys = context.schema.table(name).into_iter().flat_map(Table::keys);
-    let named = |column: &String| access.equal.contains_key(column);
+    let is_named = |column: &String| access.equal.contains_key(column);
     let named: Vec<&String> = keys
-        .filter(|key| is_key && key.columns.iter().all(named))
+        .filter(|key| is_key && key.columns.iter().all(is_named))
         .flat_map(|key| &key.columns)
         .collect();
-    let chosen_by = match &access.chosen_by {
-        Columns::Some(columns) => {
-            Columns::Some(columns.iter().filter(|one| !named.contains(one)).cloned().collect())
-        }
-        Columns::All => Columns::All,
-    };
-    write.inserts && !is_key || write.merges || by_view || chosen_by.overlap(&write.columns)
+    Columns::Some(columns.iter().filter(|one| !named.contains(one)).cloned().collect())
 }
 
 /// Returns true if an update or a deletion may miss rows which the same transaction of another
-/// process has added to those of its condition.
+/// process has added to those of its condition, by the same query too.
 fn misses_rows(
     context: &Context<'_, '_, '_>,
     written: &Written,
@@ -197,15 +196,22 @@ fn misses_rows(
     name: &str,
     access: &TableAccess,
 ) -> bool {
-    if !access.deletes && (access.writes.is_empty() || is_key(context, name, access)) {
+    if access.writes.is_empty() && !access.deletes {
         return false;
+    }
+    let is_key = !access.deletes && is_key(context, name, access);
+    if !is_key && access.chosen_by.overlap(&access.writes) {
+        return true;
     }
     let tables = context.schema.base_tables(name);
     let all = context.units.units.iter().flat_map(|unit| unit.queries());
     let others = all.filter(|other| !std::ptr::eq(*other, query));
-    let mut adding = others.flat_map(|other| &other.query.tables).filter(|(name, other)| {
-        let adds = other.inserts || access.reads.overlap(&other.writes);
-        adds && !context.schema.base_tables(name).is_disjoint(&tables)
+    let mut adding = others.flat_map(|other| &other.query.tables).filter(|(table, other)| {
+        let by_view = is_by_view(context, name, table) && !other.writes.is_empty();
+        let moves_in = by_view || chosen_by(context, name, access).overlap(&other.writes);
+        let inserts = other.inserts
+            && !have_different_constants(context, name, [&other.equal, &access.equal]);
+        (inserts || moves_in) && !context.schema.base_tables(table).is_disjoint(&tables)
     });
-    adding.next().is_some() || written.starts(context, name)
+    adding.next().is_some() || !is_key && written.starts(context, name)
 }

@@ -2,7 +2,8 @@
 //!
 //! It counts only if it surely locks the row: its condition is that of the key and nothing else,
 //! and the transaction inserts and deletes no rows of the table and assigns no column of the
-//! condition, so that the row that it finds, or does not find, is that of the read.
+//! condition, so that the row that it finds, or does not find, is that of the read. An insert of
+//! the row that fails if there is one already locks it as well.
 
 use super::{
     super::{
@@ -33,11 +34,13 @@ pub(super) fn keeper(
     let wanted = &query.query.tables.get(table)?.equal;
     let keeps = |call: &&Call<'_, '_>| {
         let named = call.query.query.tables.get(table);
-        locks(call, table)
-            && named.is_some_and(|one| {
-                one.equal.keys().all(|column| wanted.contains_key(column))
-                    && is_sure(context, written, table, one)
-            })
+        let locks = named.is_some_and(|one| {
+            locks(call, table)
+                && one.equal.keys().all(|column| wanted.contains_key(column))
+                && is_sure(context, written, table, one)
+                || one.inserts && !call.query.query.depends_on_rows
+        });
+        locks
             && is_only_text(calls, call)
             && is_same_row(context, table, call, read)
             && runs_before(context, call, read.node)
@@ -59,7 +62,7 @@ fn is_sure(
 ) -> bool {
     let stays = written.of(context, table).iter().all(|(_, changes)| {
         let mut named = access.equal.keys();
-        !changes.inserts && !changes.deletes && !named.any(|one| changes.columns.contains(one))
+        !changes.inserts() && !changes.deletes && !named.any(|one| changes.columns.contains(one))
     });
     access.is_sure && !access.fails_locked && stays
 }

@@ -5,20 +5,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{super::Context, changes};
+use super::{
+    super::{Context, same_table::have_different_constants},
+    changes,
+};
 use crate::{
     api::Role,
     flow::{access::QueryCall, graph::NodeIndex},
     schema::Tables,
-    sql::{self, Columns, Query, QueryKind, TableAccess},
+    sql::{self, Columns, Query, QueryKind, TableAccess, Value},
 };
 
 /// The changes of a table.
 #[derive(Clone, Default)]
 pub(super) struct Changes {
-    pub(super) inserts: bool,
-    /// True if an insert does not fail if another row has the same key.
-    pub(super) merges: bool,
+    /// The values of each inserted row that are known.
+    inserted: Vec<BTreeMap<String, Value>>,
     pub(super) deletes: bool,
     /// The columns that are assigned.
     pub(super) columns: Columns,
@@ -27,17 +29,31 @@ pub(super) struct Changes {
 impl Changes {
     /// Returns the changes that are possible.
     fn all() -> Changes {
-        Changes { inserts: true, merges: true, deletes: true, columns: Columns::All }
+        Changes { inserted: vec![BTreeMap::new()], deletes: true, columns: Columns::All }
     }
 
     fn add(&mut self, access: &TableAccess) {
-        self.inserts |= access.inserts;
-        self.merges |= access.merges;
+        self.inserted.extend(access.inserts.then(|| access.equal.clone()));
         self.deletes |= access.deletes;
         match &access.writes {
             Columns::All => self.columns = Columns::All,
             Columns::Some(columns) => columns.iter().for_each(|one| self.columns.add(one)),
         }
+    }
+
+    /// Returns true if rows are inserted.
+    pub(super) fn inserts(&self) -> bool {
+        !self.inserted.is_empty()
+    }
+
+    /// Returns true if an inserted row may have given values in a table.
+    pub(super) fn inserts_one_of(
+        &self,
+        context: &Context<'_, '_, '_>,
+        table: &str,
+        values: &BTreeMap<String, Value>,
+    ) -> bool {
+        self.inserted.iter().any(|row| !have_different_constants(context, table, [row, values]))
     }
 }
 

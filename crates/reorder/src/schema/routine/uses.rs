@@ -6,8 +6,9 @@
 //! - behind `NEW.` and `OLD.`, and in the list of columns of an `INSERT`, stands a column;
 //! - before a `.` stands a table or alias that the statement names elsewhere, or a prefix.
 //!
-//! An `UPDATE` and a `DELETE` read the rows that they change as well, but lock them. In MySQL an
-//! `UPDATE` may change all tables that it names before its `SET`.
+//! An `UPDATE` and a `DELETE` find the rows that they change. That counts as read as well, unless
+//! the condition names a key of the table: the one row that has it is locked, or is none. In MySQL
+//! an `UPDATE` may change all tables that it names before its `SET`.
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -18,11 +19,14 @@ use crate::{api::Server, schema::resolve::is_sign, sql::text::is_word};
 pub(super) struct Use {
     pub(super) reads: bool,
     pub(super) changes: bool,
+    /// True if it finds the rows that it changes by a condition.
+    pub(super) finds: bool,
 }
 
-const READS: Use = Use { reads: true, changes: false };
-const CHANGES: Use = Use { reads: false, changes: true };
-const BOTH: Use = Use { reads: true, changes: true };
+const READS: Use = Use { reads: true, changes: false, finds: false };
+const INSERTS: Use = Use { reads: false, changes: true, finds: false };
+const FINDS: Use = Use { reads: false, changes: true, finds: true };
+const BOTH: Use = Use { reads: true, changes: true, finds: true };
 
 /// Words that may stand between the word of a statement and its table.
 const MODIFIERS: &[&str] =
@@ -82,9 +86,9 @@ impl<'a> Uses<'a> {
     /// word is the `INTO` of an `INSERT`.
     pub(super) fn behind(&self, at: usize, into: bool) -> Use {
         match into {
-            true => CHANGES,
-            false if is_word(self.tokens.get(at), "UPDATE") => CHANGES,
-            false if self.after(self.before_modifiers(at), &["DELETE"]) => CHANGES,
+            true => INSERTS,
+            false if is_word(self.tokens.get(at), "UPDATE") => FINDS,
+            false if self.after(self.before_modifiers(at), &["DELETE"]) => FINDS,
             false => READS,
         }
     }
@@ -109,7 +113,7 @@ impl<'a> Uses<'a> {
         let into = is_word(before(1), "INTO");
         if insert(1) || into && (2..5).any(insert) {
             self.listed = self.end_of_list(end);
-            return CHANGES;
+            return INSERTS;
         }
         if into && is_word(before(2), "MERGE") {
             return BOTH;
@@ -121,7 +125,7 @@ impl<'a> Uses<'a> {
         let or = |back: usize| is_word(before(back), "OR") && is_word(before(back + 1), "UPDATE");
         let updates = is_word(before(1), "UPDATE") || or(1) || or(2);
         match self.in_targets || deletes || is_word(before(1), "DELETE") {
-            true if updates || deletes => CHANGES,
+            true if updates || deletes => FINDS,
             true if self.server == Server::Mysql => BOTH,
             _ => READS,
         }

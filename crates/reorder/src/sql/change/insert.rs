@@ -187,7 +187,6 @@ impl Analysis<'_> {
         };
         let access = self.query.tables.entry(table.to_owned()).or_default();
         access.deletes |= replaces;
-        access.merges |= !matches!(arbiter, Arbiter::None);
         match arbiter {
             Arbiter::None => return Ok(()),
             Arbiter::Columns(columns) => {

@@ -44,7 +44,7 @@ impl Analysis<'_> {
             let held = self.held.get(name).filter(|(places, _)| *places == access.occurrences);
             let is_view = self.schema.is_view(name);
             access.held = held.filter(|_| !is_view).map_or(Held::Not, |(_, held)| *held);
-            if access.held == Held::Not {
+            if access.held == Held::Not && !changes(access) {
                 access.chosen_by = Columns::default();
             }
             let count = self.sure.as_ref().filter(|(table, _)| table == name).map(|one| one.1);
