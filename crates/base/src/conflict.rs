@@ -132,7 +132,7 @@ pub enum LogKeeper {
         /// The transaction.
         txn: TxnName,
         /// The time since its first write, or somewhat less: the engine notes times at most 20
-        /// times a second, and not during a checkpoint. `None` if it is not known, as shortly after
+        /// times a second, and not during a checkpoint. `None` if unknown, for example just after
         /// that write.
         age: Option<Duration>,
         /// True if it is the transaction that requested the space.

@@ -3,7 +3,7 @@
 //! Invariants:
 //! - RESOURCE-1. `granted[m]` is the number of owners that were last granted mode `m` on this
 //!   resource and have not released it. The private table of an owner that has not picked up its
-//!   last grant yet has the mode before.
+//!   last grant yet has its former mode.
 //! - RESOURCE-2. Modes counted for different owners are pairwise compatible.
 //! - RESOURCE-3. An owner that already holds a mode (an upgrade) waits only for other owners'
 //!   counts: its own never blocks it. An owner that holds none waits for the counts, for upgrades
@@ -249,9 +249,9 @@ impl IntentLocks {
         Some((wanted, counts))
     }
 
-    /// Finds out whether a waiting owner cannot be granted its request before one of the owners
-    /// that `is_one` selects has released a lock here, or was granted one. Returns `None` if so,
-    /// and otherwise the modes that are in the way when one of them *holds* them.
+    /// Returns `None` if a waiting owner stands behind a waiting request of an owner that `is_one`
+    /// selects, directly or through newcomers in between; otherwise the modes that block it if one
+    /// of these owners *holds* them.
     pub(crate) fn ways_behind(&self, owner: u32, is_one: impl Fn(u32) -> bool) -> Option<ModeSet> {
         let Some(at) = self.waiters.iter().position(|waiter| waiter.owner == owner) else {
             return Some(ModeSet::default());

@@ -29,11 +29,11 @@
 //!   - the delay must not apply to it, and the highest requested LSN is at or above the threshold
 //!     of requests with a waiter;
 //!   - the delay may apply to it, it raised `requested`, and its LSN is at or above the threshold
-//!     of requests without a waiter or, while `awaited` is above the end of the last group, that of
-//!     requests with one.
+//!     of requests without a waiter or, while `awaited` is above the end of the last group, the
+//!     other threshold.
 //!
-//!   A flusher writes both thresholds, then reads both requests (in `decide`). All accesses are
-//!   SeqCst, so if the requester read a threshold that kept it from the mutex, the flusher that
+//!   A flusher writes both thresholds; `decide` then reads `requested` and `awaited`. All accesses
+//!   are SeqCst, so if the requester read a threshold that kept it from the mutex, the flusher that
 //!   wrote a lower one reads the request.
 //!
 //!   (b) A requester that waits raises `awaited` and then reads `requested` again. So for each

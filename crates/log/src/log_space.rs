@@ -3,9 +3,9 @@
 //! A thread that will insert records reserves space for them first, including the space for a
 //! rollback, before it takes any latch. A thread that will request a flush also reserves space for
 //! the trailer of its group. So an insert, which may be the compensation of a rollback, never finds
-//! the log or the disk full. A flush does only if trailers for which no record has paid have used
-//! up a reserve (LOG-SPACE-4). (The page splits that an undo may need are not reserved: they may
-//! exceed the capacity, LOG-SPACE-5.)
+//! the log or the disk full. A flush can, once trailers for which no record has paid have used up a
+//! reserve (LOG-SPACE-4). (The page splits that an undo may need are not reserved: they may exceed
+//! the capacity, LOG-SPACE-5.)
 //!
 //! ```text
 //!  retention_lsn          end of the log      reserved_end       limit     end of segments

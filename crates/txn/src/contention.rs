@@ -124,8 +124,8 @@ pub(crate) struct PassedWait {
 pub struct WaitsOf {
     /// The name of the table or the type; for a table, it can also be a description in parentheses,
     /// as in [`LockName`](clearway_base::LockName). Empty for transactions without a type, and for
-    /// waits that are not counted separately: those of types after the 63rd, and those of further
-    /// pairs of table and type once a group of threads has counters for 128 pairs.
+    /// waits that are not counted separately: those of types after the 63rd, and those of pairs of
+    /// table and type beyond the 128 that each of 8 groups of threads counts.
     pub name: String,
     /// The waits of the table or the type.
     pub counts: WaitCounts,

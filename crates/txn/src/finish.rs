@@ -23,8 +23,8 @@
 //!   ([`Transaction::check_open`](crate::Transaction::check_open)).
 //! - FINISH-5. The engine frees the values whose freeing a transaction deferred, after that
 //!   transaction's commit. If the engine stops or closes before the transaction's END record (the
-//!   log record after which nothing is left to do for it) is durable, recovery frees each value of
-//!   whose freeing the durable log has no step.
+//!   log record after which nothing is left to do for it) is durable, recovery frees each value
+//!   whose freeing has not begun in the durable log.
 //! - FINISH-6. [`rollback`] returns the highest tag that the transaction met. The caller (`fail` of
 //!   the transaction in `crates/clearway`) delivers nothing that the transaction has read, not even
 //!   an error, before the log is durable up to that tag, as for a reader: "the key is there" is a

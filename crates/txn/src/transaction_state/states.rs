@@ -8,8 +8,8 @@
 //! - STATES-2. A closed engine keeps no state, since each holds a reference to the core: a state is
 //!   dropped when its transaction ends, and deallocations that failed are left to recovery.
 //! - STATES-3. Users' transactions do not take the participant records that are reserved for the
-//!   engine's own work. They make no state while [`TRANSACTIONS_MAX`] records are in use; and a
-//!   state is kept, for any transaction to use, only if no more are in use.
+//!   engine's own work. They make no state while [`TRANSACTIONS_MAX`] records are in use; a state
+//!   is kept, for any transaction to use, only if at most that many are.
 //!
 //! Free lists are partitioned by thread; a list's latch is held for one push or pop. A thread that
 //! finds its list empty takes a state from another list before it makes a new one, so states do not
