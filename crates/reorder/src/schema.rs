@@ -55,12 +55,12 @@ pub struct Schema {
     /// The tables that each function or procedure may touch, by the name with its prefix, and by
     /// the name without, which stands for all functions of that name.
     pub functions: BTreeMap<String, Tables>,
+    /// Those of them whose rows each function or procedure may change, by the same names.
+    pub changes: BTreeMap<String, Tables>,
     /// The functions with a value that changes, or that depends on the session, which each function
     /// or procedure calls: in its body, in those that it calls, in views, and in what follows from
     /// its changes of tables (defaults, constraints, triggers). By the same names.
     pub inherited: BTreeMap<String, BTreeSet<String>>,
-    /// Those of them whose rows each function or procedure may change, by the same names.
-    pub changes: BTreeMap<String, Tables>,
     /// The functions that the user's own operators call, by the operator's sign.
     pub operators: BTreeMap<String, BTreeSet<String>>,
     /// The functions that the user's own casts call.

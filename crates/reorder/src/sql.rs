@@ -44,7 +44,10 @@ use std::{
 
 use sqlparser::tokenizer::TokenWithSpan;
 
-use crate::{api::Server, schema::Schema};
+use crate::{
+    api::Server,
+    schema::{Schema, Table},
+};
 
 /// The effects of one query in the database.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -179,6 +182,8 @@ pub struct TableAccess {
     pub writes: Columns,
     /// True if it inserts rows.
     pub inserts: bool,
+    /// The columns to which an inserted row may get a value that the query names, and no default.
+    pub given: BTreeSet<String>,
     /// True if it deletes rows.
     pub deletes: bool,
     /// True if it reads rows with `FOR UPDATE` or `FOR SHARE`, or the like. MySQL also locks what
@@ -208,6 +213,13 @@ pub struct TableAccess {
     pub equal: BTreeMap<String, Value>,
     /// The number of times that the query names the table.
     pub occurrences: usize,
+}
+
+impl TableAccess {
+    /// Returns true if the server chooses the number in a column of each inserted row.
+    pub(crate) fn gets_number(&self, table: &Table, column: &str) -> bool {
+        table.column(column).is_some_and(|one| one.numbered) && !self.given.contains(column)
+    }
 }
 
 /// The lock in which a query holds the rows that it reads until the end of the transaction.

@@ -31,7 +31,8 @@ impl<'a> Flow<'a, '_> {
         let found = self.known.asked_by_caller.get_or_init(|| {
             let found = self.find_asking_caller();
             let found = found.map(|(caller, seen)| (caller.to_string(), seen));
-            found.max(self.around.program.left_out.callers.asking.clone())
+            let left_out = self.around.program.left_out.callers.asking.clone();
+            found.into_iter().chain(left_out).max_by_key(|(_, seen)| *seen)
         });
         found.as_ref().map(|(caller, seen)| (caller.as_str(), *seen))
     }
@@ -83,8 +84,22 @@ impl<'a> Flow<'a, '_> {
             let leading = self.leading();
             let mut functions = self.around.program.functions.iter();
             self.around.program.left_out.callers.again
+                || self.is_in_variable(&leading)
                 || functions.any(|one| self.calls_again(one, &leading))
         })
+    }
+
+    /// Returns true if a variable of the file has the address of one of the leading functions.
+    fn is_in_variable(&self, leading: &BTreeSet<&str>) -> bool {
+        let initials = self.around.program.variables.iter().filter_map(|one| one.initial.as_ref());
+        let mut found = false;
+        initials.for_each(|initial| {
+            initial.walk(&mut |one| {
+                found |= matches!(&one.kind, ExpressionKind::Constant(name)
+                    if leading.contains(name.as_str()));
+            });
+        });
+        found
     }
 
     /// Returns the facts of the function's callers.

@@ -35,7 +35,10 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
 }
 
 /// Returns the tables of which a query locks rows, or their keys, exclusively.
-fn locked_exclusively(context: &Context<'_, '_, '_>, query: &UnitQuery) -> BTreeSet<String> {
+pub(super) fn locked_exclusively(
+    context: &Context<'_, '_, '_>,
+    query: &UnitQuery,
+) -> BTreeSet<String> {
     match context.server {
         Server::Mysql => same_table::changed(context, query),
         Server::Sqlite => BTreeSet::new(),

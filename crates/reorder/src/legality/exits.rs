@@ -71,7 +71,11 @@ fn may_raise(context: &Context<'_, '_, '_>, unit: UnitIndex) -> Option<String> {
         let tables = query.query.tables.iter();
         let mut violated = tables.filter(|(name, access)| may_violate(schema, name, access));
         let violation = violated.next().map(|(name, _)| format!("`{name}` may refuse the change"));
-        violation.or_else(|| query.query.fails.clone())
+        let locked = || {
+            let mut locked = query.query.tables.iter().filter(|(_, access)| access.fails_locked);
+            locked.next().map(|(name, _)| format!("rows of `{name}` may be locked"))
+        };
+        violation.or_else(locked).or_else(|| query.query.fails.clone())
     })
 }
 
@@ -89,10 +93,7 @@ fn may_violate(schema: &Schema, name: &str, access: &TableAccess) -> bool {
 /// Returns true if an access may violate a constraint of a table.
 fn violates(table: &Table, access: &TableAccess) -> bool {
     // A key whose number the server chooses is a new one.
-    let is_new = |column: &String| {
-        let numbered = table.columns.iter().any(|one| one.name == *column && one.numbered);
-        numbered && !access.equal.contains_key(column)
-    };
+    let is_new = |column: &String| access.gets_number(table, column);
     let keys = table.primary_key.iter().chain(&table.unique);
     let inserts = table.checks > 0
         || !table.foreign_keys.is_empty()

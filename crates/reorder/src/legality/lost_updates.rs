@@ -58,7 +58,7 @@ use self::{
     keeper::keeper,
     written::{Written, written},
 };
-use super::{Context, Found, Isolation, Rule, same_row::calls};
+use super::{Context, Found, Isolation, Rule, conversions, same_row::calls};
 use crate::{
     api::Server,
     schema::{Table, Tables},
@@ -124,12 +124,6 @@ fn may_be_old(context: &Context<'_, '_, '_>) -> bool {
     }
 }
 
-/// Returns true if a query that has waited for a lock of another transaction fails, since that one
-/// has changed the row.
-fn fails_behind_wait(context: &Context<'_, '_, '_>) -> bool {
-    context.server == Server::Postgresql && context.isolation != Isolation::ReadCommitted
-}
-
 /// Returns true if plain reads see the state of the first plain read.
 fn has_snapshot(context: &Context<'_, '_, '_>) -> bool {
     context.server == Server::Mysql && context.isolation == Isolation::RepeatableRead
@@ -148,16 +142,13 @@ fn reads_plainly(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
     context.units.units[unit].queries().any(|query| query.query.kind == QueryKind::Read)
 }
 
-/// Returns true if a query may wait for a lock of the same query of another process. An insert of
-/// a row whose keys the server numbers waits for none, if nothing else happens then: a trigger may
-/// lock any row.
+/// Returns true if a query may wait for a lock of the same transaction of another process. An
+/// insert of a row whose keys the server numbers waits for none, if nothing else happens then (a
+/// trigger may lock any row), and if no other query locks a parent of the row or, in MySQL, a gap
+/// in the table.
 fn waits(context: &Context<'_, '_, '_>, query: &UnitQuery) -> bool {
-    let is_numbered = |table: &Table, column: &String, access: &TableAccess| {
-        let numbered = table.columns.iter().any(|one| one.name == *column && one.numbered);
-        numbered && !access.equal.contains_key(column)
-    };
     let may_meet = |table: &Table, access: &TableAccess| {
-        table.keys().any(|key| !key.columns.iter().any(|one| is_numbered(table, one, access)))
+        table.keys().any(|key| !key.columns.iter().any(|one| access.gets_number(table, one)))
     };
     let waits = |(name, access): (&String, &TableAccess)| {
         let schema = context.schema;
@@ -169,9 +160,33 @@ fn waits(context: &Context<'_, '_, '_>, query: &UnitQuery) -> bool {
         access.deletes
             || access.locks
             || !access.writes.is_empty()
-            || access.inserts && (schema.is_view(name) || met() || acts())
+            || access.inserts
+                && (schema.is_view(name) || met() || acts() || meets_locks(context, query, name))
     };
     query.query.kind == QueryKind::Write && query.query.tables.iter().any(waits)
+}
+
+/// Returns true if another query of the transaction locks a parent of the rows that one inserts
+/// into a table, or in MySQL rows of the table that no key names, and so the gaps between them.
+fn meets_locks(context: &Context<'_, '_, '_>, query: &UnitQuery, name: &str) -> bool {
+    let schema = context.schema;
+    let keys = schema.family_tables(name).into_iter().flat_map(|table| &table.foreign_keys);
+    let parents: Vec<&String> = keys.map(|key| &key.table).collect();
+    let locks_gap = |(table, access): (&String, &TableAccess)| {
+        let finds = access.locks || access.deletes || !access.writes.is_empty() && !access.inserts;
+        let columns = access.equal.keys().cloned().collect();
+        context.server == Server::Mysql
+            && finds
+            && !schema.is_key(table, &columns)
+            && !schema.base_tables(table).is_disjoint(&schema.base_tables(name))
+    };
+    let all = context.units.units.iter().flat_map(|unit| unit.queries());
+    let mut others = all.filter(|other| !std::ptr::eq(*other, query));
+    others.any(|other| {
+        let locked = conversions::locked_exclusively(context, other);
+        parents.iter().any(|parent| !schema.base_tables(parent).is_disjoint(&locked))
+            || other.query.tables.iter().any(locks_gap)
+    })
 }
 
 /// Returns true if a query changes rows, and does not only lock them.

@@ -242,6 +242,13 @@ impl Builder {
             let mut known = tables.iter().filter_map(|table| self.schema.tables.get(*table));
             known.any(|table| table.column(name).is_some())
         };
+        // The alias, or the name.
+        let behind = tokens.get(at + 1).filter(|token| !is_word(Some(token), "AS"));
+        let alias = if behind.is_some() { behind } else { tokens.get(at + 2) };
+        let no_alias = ["SET", "WHERE", "FROM", "USING"];
+        let alias = alias.filter(|token| !no_alias.iter().any(|word| is_word(Some(token), word)));
+        let alias = alias.and_then(|token| self.name_of_token(token));
+        let own = alias.or_else(|| self.name_of_token(&tokens[at]));
         let mut columns = BTreeSet::new();
         for part in parts {
             let sign = part.iter().position(|token| token.token == Token::Eq);
@@ -260,7 +267,11 @@ impl Builder {
                 }
                 _ => false,
             };
-            let is_column = matches!(column.len(), 1 | 3);
+            let is_column = match column {
+                [_] => true,
+                [prefix, _, _] => self.name_of_token(prefix) == own,
+                _ => false,
+            };
             columns.extend(name(column).filter(|_| is_given && is_column));
         }
         !tables.is_empty() && tables.iter().all(|table| self.schema.is_key(table, &columns))

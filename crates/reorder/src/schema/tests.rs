@@ -376,6 +376,7 @@ fn bodies_change_the_tables_behind_the_words_of_statements_and_read_the_others()
     assert_uses(Mysql, "UPDATE a, c SET a.k = 1;", &["a", "c"], &["a", "c"]);
     assert_uses(Mysql, "INSERT IGNORE a (k) VALUES (1); DELETE QUICK FROM c;", &["c"], &["a", "c"]);
     assert_uses(Mysql, "DELETE a FROM a JOIN c;", &["a", "c"], &["a"]);
+    assert_uses(Mysql, "DELETE a, b FROM a JOIN b JOIN c;", &["a", "b", "c"], &["a", "b"]);
     assert_uses(Sqlite, "INSERT OR ROLLBACK INTO a VALUES (1);", &[], &["a"]);
     assert_uses(Sqlite, "UPDATE OR IGNORE a SET k = 1;", &["a"], &["a"]);
 }
@@ -397,6 +398,7 @@ fn update_or_delete_by_a_key_reads_no_rows() {
     assert_read("k BETWEEN 1 AND id = 1");
     assert_read("k IN (1, 2 AND id = 3 AND true)");
     assert_read("NOT id = 3");
+    assert_read("c.id = 3");
 }
 
 #[test]

@@ -147,7 +147,8 @@ impl Analysis<'_> {
         self.schema.name_of(&parts).map_err(|message| bad_at(name.span().start, message))
     }
 
-    /// Analyses a query. `locked` is true if a locking clause around it also locks what it reads.
+    /// Analyses a query. `locked` says how a locking clause around it also
+    /// locks what it reads.
     pub(super) fn query(
         &mut self,
         query: &Tree,
@@ -264,15 +265,16 @@ impl Analysis<'_> {
             }
         }
         self.from(&select.from, &mut scope)?;
-        // The results of a query within another may decide what that one finds.
-        let around = std::mem::replace(&mut self.in_results, in_top_query(outer));
+        // The results of a query within another may decide what that one finds, and those of one
+        // with a limit by which it orders its rows.
+        let limits = of.is_some_and(|query| query.limit_clause.is_some() || query.fetch.is_some());
+        let around = std::mem::replace(&mut self.in_results, in_top_query(outer) && !limits);
         self.wildcards(&select.projection, &scope)?;
         self.walk(&select.projection, &scope, None)?;
         self.in_results = false;
         self.beside_results(select, &scope, self.locked_within(clauses, locked))?;
         self.joins(&select.from, &scope)?;
         let count = select.selection.as_ref().and_then(|one| self.require(one, &scope));
-        let limits = of.is_some_and(|query| query.limit_clause.is_some() || query.fetch.is_some());
         if in_top_query(outer) && of.is_some() && !limits && is_one_table(&select.from) {
             self.sure = scope.tables().next().map(str::to_owned).zip(count);
         }

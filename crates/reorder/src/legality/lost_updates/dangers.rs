@@ -1,9 +1,9 @@
 //! The reads of a query that find something else if the query moves before a lock.
 
 use super::{
-    super::{Context, same_table::have_different_constants},
-    Written, changes, changes_rows, fails_behind_wait, has_snapshot, may_be_old,
-    written::Changes,
+    super::Context,
+    Written, changes, changes_rows, has_snapshot, may_be_old,
+    written::{Changes, inserts_one_of},
 };
 use crate::{
     schema::{Table, Tables},
@@ -84,7 +84,7 @@ pub(super) fn dangers(
     let mut found = Vec::new();
     for (name, access) in &query.query.tables {
         let stops = access.locks && (access.fails_locked || access.skips_locked);
-        if stops && !fails_behind_wait(context) {
+        if stops {
             found.push(Danger { table: name.clone(), kind: Kind::NoWait });
         }
         if !may_be_old(context) {
@@ -209,8 +209,7 @@ fn misses_rows(
     let mut adding = others.flat_map(|other| &other.query.tables).filter(|(table, other)| {
         let by_view = is_by_view(context, name, table) && !other.writes.is_empty();
         let moves_in = by_view || chosen_by(context, name, access).overlap(&other.writes);
-        let inserts = other.inserts
-            && !have_different_constants(context, name, [&other.equal, &access.equal]);
+        let inserts = inserts_one_of(context, name, other, &access.equal);
         (inserts || moves_in) && !context.schema.base_tables(table).is_disjoint(&tables)
     });
     adding.next().is_some() || !is_key && written.starts(context, name)

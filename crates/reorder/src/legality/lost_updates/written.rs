@@ -19,8 +19,8 @@ use crate::{
 /// The changes of a table.
 #[derive(Clone, Default)]
 pub(super) struct Changes {
-    /// The values of each inserted row that are known.
-    inserted: Vec<BTreeMap<String, Value>>,
+    /// The accesses that insert rows; `None` for one that is not known.
+    inserted: Vec<Option<TableAccess>>,
     pub(super) deletes: bool,
     /// The columns that are assigned.
     pub(super) columns: Columns,
@@ -29,11 +29,11 @@ pub(super) struct Changes {
 impl Changes {
     /// Returns the changes that are possible.
     fn all() -> Changes {
-        Changes { inserted: vec![BTreeMap::new()], deletes: true, columns: Columns::All }
+        Changes { inserted: vec![None], deletes: true, columns: Columns::All }
     }
 
     fn add(&mut self, access: &TableAccess) {
-        self.inserted.extend(access.inserts.then(|| access.equal.clone()));
+        self.inserted.extend(access.inserts.then(|| Some(access.clone())));
         self.deletes |= access.deletes;
         match &access.writes {
             Columns::All => self.columns = Columns::All,
@@ -53,8 +53,24 @@ impl Changes {
         table: &str,
         values: &BTreeMap<String, Value>,
     ) -> bool {
-        self.inserted.iter().any(|row| !have_different_constants(context, table, [row, values]))
+        let is_one = |one: &TableAccess| inserts_one_of(context, table, one, values);
+        self.inserted.iter().any(|one| one.as_ref().is_none_or(is_one))
     }
+}
+
+/// Returns true if a row that an access inserts may have given values in a table. One to which the
+/// server gives its number is not the one that another transaction names by a number.
+pub(super) fn inserts_one_of(
+    context: &Context<'_, '_, '_>,
+    table: &str,
+    access: &TableAccess,
+    values: &BTreeMap<String, Value>,
+) -> bool {
+    let known = context.schema.table(table);
+    let gets_number = |column: &String| known.is_some_and(|one| access.gets_number(one, column));
+    access.inserts
+        && !values.keys().any(gets_number)
+        && !have_different_constants(context, table, [&access.equal, values])
 }
 
 /// The changes of all tables.

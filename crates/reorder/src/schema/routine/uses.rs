@@ -42,14 +42,15 @@ pub(super) struct Uses<'a> {
     /// The end of the last list of columns of an `INSERT`.
     listed: usize,
     /// The place up to which `in_targets` is known, and whether that is between an `UPDATE` and its
-    /// `SET`.
+    /// `SET`, or in MySQL between a `DELETE` and its `FROM`.
     seen: usize,
     in_targets: bool,
+    in_deletion: bool,
 }
 
 impl<'a> Uses<'a> {
     pub(super) fn new(tokens: &'a [TokenWithSpan], server: Server) -> Uses<'a> {
-        Uses { tokens, server, listed: 0, seen: 0, in_targets: false }
+        Uses { tokens, server, listed: 0, seen: 0, in_targets: false, in_deletion: false }
     }
 
     /// Returns true if one of the words stands before a place.
@@ -99,6 +100,8 @@ impl<'a> Uses<'a> {
             let token = self.tokens.get(seen);
             self.in_targets |= is_word(token, "UPDATE") && !self.after(seen, NO_UPDATE);
             self.in_targets &= !is_word(token, "SET") && !is_sign(token, &Token::SemiColon);
+            self.in_deletion |= self.server == Server::Mysql && is_word(token, "DELETE");
+            self.in_deletion &= !is_word(token, "FROM") && !is_sign(token, &Token::SemiColon);
         }
         self.seen = self.seen.max(at);
     }
@@ -124,7 +127,8 @@ impl<'a> Uses<'a> {
         // SQLite: `UPDATE OR FAIL`; `IGNORE` is one of the modifiers.
         let or = |back: usize| is_word(before(back), "OR") && is_word(before(back + 1), "UPDATE");
         let updates = is_word(before(1), "UPDATE") || or(1) || or(2);
-        match self.in_targets || deletes || is_word(before(1), "DELETE") {
+        let in_targets = self.in_targets || self.in_deletion;
+        match in_targets || deletes || is_word(before(1), "DELETE") {
             true if updates || deletes => FINDS,
             true if self.server == Server::Mysql => BOTH,
             _ => READS,

@@ -48,6 +48,8 @@ impl Analysis<'_> {
         let columns = self.inserted_columns(insert, &table)?;
         self.check_columns(&table, &columns);
         let given = self.rows(insert, &table, &columns, outer)?;
+        let named = self.named_values(insert, &columns)?;
+        self.query.tables.entry(table.clone()).or_default().given.extend(named);
         self.defaults(&table, &given);
 
         let mut scope = Scope::within(Some(outer));
@@ -66,6 +68,33 @@ impl Analysis<'_> {
         let columns = self.schema.table(table).map_or(&[][..], |known| &known.columns);
         let visible = columns.iter().filter(|column| !column.invisible);
         Ok(visible.map(|column| column.name.clone()).collect())
+    }
+
+    /// Returns the columns for which a row may have a value other than `DEFAULT` and `NULL`.
+    fn named_values(
+        &self,
+        insert: &Insert,
+        columns: &[String],
+    ) -> Result<BTreeSet<String>, BadQuery> {
+        let is_named = |value: &Expr| !self.is_default(value) && !is_null(value);
+        let mut named = BTreeSet::new();
+        for assignment in insert.assignments.iter().filter(|one| is_named(&one.value)) {
+            if let AssignmentTarget::ColumnName(name) = &assignment.target {
+                named.extend(self.parts(name)?.pop());
+            }
+        }
+        match insert.source.as_ref().map(|source| &*source.body) {
+            Some(SetExpr::Values(values)) => {
+                let row_names = |at: usize| {
+                    values.rows.iter().any(|row| row.content.get(at).is_some_and(is_named))
+                };
+                let known = columns.iter().enumerate().filter(|(at, _)| row_names(*at));
+                named.extend(known.map(|(_, column)| column.clone()));
+            }
+            Some(_) => named.extend(columns.iter().cloned()),
+            None => {}
+        }
+        Ok(named)
     }
 
     /// Records the values, and which columns are equal to which. Returns the columns that get a
@@ -246,4 +275,8 @@ impl Analysis<'_> {
             _ => Arbiter::Unknown,
         }
     }
+}
+
+fn is_null(value: &Expr) -> bool {
+    matches!(value, Expr::Value(value) if value.value == sqlparser::ast::Value::Null)
 }

@@ -8,7 +8,26 @@ use super::{
     shape::{Kind, Range, Shape},
     written,
 };
-use crate::sql::names;
+use crate::{api::Server, sql::names};
+
+/// Functions of dates and times, which MySQL makes of texts.
+const OF_DATES: &[&str] = &[
+    "date",
+    "date_format",
+    "datediff",
+    "day",
+    "dayname",
+    "dayofweek",
+    "hour",
+    "minute",
+    "month",
+    "monthname",
+    "second",
+    "to_days",
+    "unix_timestamp",
+    "weekday",
+    "year",
+];
 
 impl Names<'_> {
     /// Returns the shape of a call. A function that is not listed may refuse what a row gives it,
@@ -20,7 +39,9 @@ impl Names<'_> {
         let shapes: Vec<Shape> =
             arguments.iter().map(|one| self.shape(one)).collect::<Result<_, Error>>()?;
         let null = Some(written(whole));
-        if self.schema.functions.contains_key(&name) {
+        let last = name.rsplit('.').next().unwrap_or(&name);
+        let is_own = |known: &String| known.rsplit('.').next() == Some(last);
+        if self.schema.functions.keys().any(is_own) {
             return Err(may(whole, "raise an error"));
         }
         let all = || shapes.iter().cloned().reduce(Shape::or).unwrap_or_else(Shape::given);
@@ -29,6 +50,12 @@ impl Names<'_> {
             Shape { kind: Kind::Given, nullable } => Shape { kind: Kind::Given, nullable },
             shape => Shape { kind, ..shape },
         };
+        if self.writes && self.server == Server::Mysql && OF_DATES.contains(&name.as_str()) {
+            let is_text = |(_, shape): &(&&Expr, &Shape)| matches!(shape.kind, Kind::Text(_));
+            if let Some((text, _)) = arguments.iter().zip(&shapes).find(is_text) {
+                return Err(may(text, "be no date"));
+            }
+        }
         let number = Range { most: f64::INFINITY, unsigned: false, whole: false };
         Ok(match name.as_str() {
             "count" | "row_number" | "rank" | "dense_rank" => Shape::of(Kind::whole(2f64.powi(62))),
@@ -56,12 +83,12 @@ impl Names<'_> {
             "length" | "char_length" | "character_length" | "octet_length" | "bit_length"
             | "strpos" | "instr" | "locate" | "position" | "sign" | "year" | "month" | "day"
             | "hour" | "minute" | "second" | "dayofweek" | "weekday" | "to_days" | "datediff"
-            | "date_part" | "unix_timestamp" => of_all(Kind::whole(2_147_483_647.0)),
+            | "unix_timestamp" => of_all(Kind::whole(2_147_483_647.0)),
+            "date_part" => of_all(Kind::whole(f64::INFINITY)),
             "concat" => self.concat(&arguments)?,
             "concat_ws" | "replace" | "translate" | "initcap" | "lpad" | "rpad" | "to_char"
-            | "date_format" | "strftime" | "quote" | "dayname" | "monthname" => {
-                of_all(Kind::Text(None))
-            }
+            | "date_format" | "quote" | "dayname" | "monthname" => of_all(Kind::Text(None)),
+            "strftime" => Shape { kind: of_all(Kind::Text(None)).kind, nullable: null },
             "md5" | "sha1" | "sha" | "sha2" | "sha256" | "hex" | "to_hex" | "quote_literal" => {
                 of_all(Kind::Text(None))
             }

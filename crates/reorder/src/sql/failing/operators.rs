@@ -57,7 +57,7 @@ impl Names<'_> {
                 Ok(all)
             }
             Expr::Subquery(query) => self.scalar(expression, query),
-            Expr::Extract { expr, .. } => self.of_argument(expr, Kind::whole(1e9)),
+            Expr::Extract { expr, .. } => self.of_argument(expr, Kind::whole(f64::INFINITY)),
             Expr::Position { expr, r#in } => {
                 let all = self.shape(expr)?.or(self.shape(r#in)?);
                 Ok(Shape { kind: Kind::whole(2_147_483_647.0), ..all })
@@ -111,8 +111,10 @@ impl Names<'_> {
             }
             Expr::AtTimeZone { timestamp, time_zone } => {
                 let all = self.shape(timestamp)?;
-                self.shape(time_zone)?;
-                Ok(Shape { kind: Kind::Unknown, ..all })
+                match self.shape(time_zone)?.kind {
+                    Kind::Given => Ok(Shape { kind: Kind::Unknown, ..all }),
+                    _ => Err(may(time_zone, "name no time zone")),
+                }
             }
             Expr::Interval(interval) => self.shape(&interval.value),
             Expr::Tuple(parts) => {

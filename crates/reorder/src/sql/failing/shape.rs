@@ -185,12 +185,16 @@ fn length(ty: &str) -> Option<usize> {
     usize::try_from(*numbers(ty).first()?).ok()
 }
 
-/// Returns the least power of ten that a decimal type does not have.
+/// Returns the largest number of a decimal type: a larger one with more places is rounded to the
+/// least power of ten that the type does not have.
 fn decimal(ty: &str, server: Server) -> f64 {
-    match numbers(ty)[..] {
-        [digits, places] => 10f64.powi(digits - places),
-        [digits] => 10f64.powi(digits),
-        _ if server == Server::Mysql => 10f64.powi(10),
-        _ => f64::INFINITY,
-    }
+    let (digits, places) = match numbers(ty)[..] {
+        [digits, places] => (digits - places, places),
+        [digits] => (digits, 0),
+        _ if server == Server::Mysql => (10, 0),
+        _ => return f64::INFINITY,
+    };
+    let power = 10f64.powi(digits);
+    // The difference may be less than the precision of the power.
+    (power - 10f64.powi(-places)).min(power * (1.0 - f64::EPSILON))
 }

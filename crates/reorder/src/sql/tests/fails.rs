@@ -162,3 +162,26 @@ fn sqlite_only_refuses_nulls() {
         ],
     );
 }
+
+#[test]
+fn largest_decimals_dates_and_zones() {
+    check(
+        Postgresql,
+        &[
+            ("UPDATE t SET d = 9999999999.99", ""),
+            ("UPDATE t SET d = 10000000000", "`10000000000` may not fit into `d`"),
+            ("SELECT at AT TIME ZONE $1 FROM t", ""),
+            ("SELECT at AT TIME ZONE k FROM t", "`k` may name no time zone"),
+        ],
+    );
+    check(
+        Mysql,
+        &[
+            ("SELECT YEAR(k) FROM t", ""),
+            ("DELETE FROM t WHERE YEAR(a) < 2020", ""),
+            ("DELETE FROM t WHERE YEAR(k) < 2020", "`k` may be no date"),
+        ],
+    );
+    let null = "`strftime('%s', x)` may be null, which `m` must not be";
+    check(Sqlite, &[("UPDATE t SET m = strftime('%s', x)", null)]);
+}
