@@ -61,10 +61,10 @@ pub enum CommitMode {
     ///
     /// The *loss window* is the set of commits that a crash can lose: those that are not durable
     /// yet. A commit is durable once the flush that writes its log records, and every earlier
-    /// flush, has completed. The commits of the window span at most two flushes and two
-    /// group-commit delays of 100 µs each, less than a millisecond on a fast disk, and their log
-    /// records fit into the log buffer, 16 MiB. [`Database::sync`](crate::Database::sync) waits
-    /// until all commits before it are durable: none of them is in the window then.
+    /// flush, has completed. The window's commits fall within the time of two flushes and two
+    /// group-commit delays of 100 µs, less than a millisecond on a fast disk, and their log records
+    /// fit into the log buffer, 16 MiB. [`Database::sync`](crate::Database::sync) waits until all
+    /// commits before it are durable: none of them is in the window then.
     Lazy,
 }
 

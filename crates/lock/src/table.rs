@@ -160,8 +160,8 @@ impl LockTable {
 
     /// Releases what [`acquire`](Self::acquire) added to a lock since the protocol last confirmed
     /// it with [`try_acquire`](Self::try_acquire): the whole lock if it never did, nothing if it
-    /// confirmed all of it. A transaction that waits for a lock, descends again and finds that it
-    /// needs another one calls this; what it locked in earlier operations stays locked.
+    /// confirmed all of it. A transaction that has waited for a lock and then finds that it needs
+    /// another one calls this; what it locked in earlier operations stays locked.
     pub fn release(&self, owner: &mut LockOwner, id: LockId) {
         let bucket = self.bucket(id);
         let mut entries = bucket.entries.lock();

@@ -29,8 +29,8 @@
 //!   - the delay must not apply to it, and the highest requested LSN is at or above the threshold
 //!     of requests with a waiter;
 //!   - the delay may apply to it, it raised `requested`, and its LSN is at or above the threshold
-//!     of requests without a waiter or, while `awaited` is above the end of the last group, the
-//!     other threshold.
+//!     of requests without a waiter, or at or above the other one while `awaited` is above the end
+//!     of the last group.
 //!
 //!   A flusher writes both thresholds; `decide` then reads `requested` and `awaited`. All accesses
 //!   are SeqCst, so if the requester read a threshold that kept it from the mutex, the flusher that

@@ -34,8 +34,8 @@ pub trait Locks {
     fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome;
 
     /// Releases a lock that the operation needed ([`Need::Lock`](crate::Need::Lock)) and that the
-    /// protocol, after a new descent, no longer needs. The tree calls this only for locks of which
-    /// the transaction held nothing before, so that nothing it relies on is released.
+    /// protocol, back at the leaf, no longer needs. The tree calls this only for locks of which the
+    /// transaction held nothing before, so that nothing it relies on is released.
     fn release(&mut self, id: LockId);
 
     /// Returns true if the transaction holds `id` in a mode that covers `mode`.

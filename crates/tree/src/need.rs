@@ -22,9 +22,9 @@
 //!    ([`descend`](crate::descend)). A lock that was needed is kept ([`locking`](crate::locking)).
 //! 4. *Needs do not count as rounds.* A loop with a bounded number of rounds does not count a round
 //!    that has ended with a need.
-//! 5. *A failed wait ends the operation.* The driver returns its error, and the operation is
-//!    dropped: it has changed no record, and the transaction frees the overflow chain that it may
-//!    have written ([`Upkeep::note_unlinked`](crate::Upkeep::note_unlinked)).
+//! 5. *A failed wait ends the operation*, unless it was for a file that need not grow. The driver
+//!    drops it and returns the error: no record has changed, and the transaction frees the overflow
+//!    chain that it may have written ([`Upkeep::note_unlinked`](crate::Upkeep::note_unlinked)).
 
 use std::{
     sync::Arc,

@@ -3,8 +3,8 @@
 //! What it is
 //! : A *user* operation changes content and can be undone logically; a *compensation* is the redo
 //!   half of such an undo; a *system* operation changes the representation only, is a whole system
-//!   transaction in one record, and has no undo. All of them are physiological: they name a page
-//!   and a slot, and change that page by what is in the body and in the page alone.
+//!   transaction in one record, and has no undo. All of them are physiological: they name their
+//!   pages, and change each by what is in the body and in that page alone.
 //!
 //! Invariants
 //! 1. *One apply.* Forward processing builds an operation, encodes it and logs the encoding. Then

@@ -20,8 +20,8 @@
 //!   checkpoints that will free a segment, reserve it beyond the log's capacity. If the disk is
 //!   full as well, an undo starts with only the space that TXN-SPACE-2 has kept. If it uses more
 //!   (for a page split, or because it is a loser's), this is the one exception to TXN-SPACE-1 and
-//!   TXN-SPACE-2: `held` is too low, possibly below zero, until the next reservation or the end of
-//!   a transaction in this state succeeds in reserving the difference (`make_do`, `pay`).
+//!   TXN-SPACE-2: `held` is too low, possibly below zero, until a reservation, or the end of a
+//!   transaction, of this `TransactionState` reserves the difference (`make_do`, `pay`).
 
 use clearway_base::{Error, Result};
 use clearway_log::{HEADER_BYTES, Log, RECORD_ALIGN, TRAILER_BYTES_MAX, record_bytes};

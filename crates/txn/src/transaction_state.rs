@@ -214,8 +214,8 @@ impl TransactionState {
         self.core.transactions.entry(self.number())
     }
 
-    /// Ends the transaction, and puts this state into a free list for a later one or, if the engine
-    /// was closed, drops it. The caller has finished the `TransactionEntry` and released the locks.
+    /// Ends the transaction, and keeps this state in a free list for a later one or drops it
+    /// (STATES-2, STATES-3). The caller has finished the `TransactionEntry` and released the locks.
     #[inline]
     pub(crate) fn retire(mut self: Box<Self>) {
         self.reservation.end(&self.core.log);

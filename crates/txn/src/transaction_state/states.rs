@@ -156,7 +156,7 @@ impl Transactions {
         Ok(())
     }
 
-    /// Keeps a state for the next transaction, or returns it if the engine was closed.
+    /// Keeps a state, or drops it (STATES-3); returns it if the engine was closed.
     #[inline]
     pub(super) fn give_back(&self, state: Box<TransactionState>) -> Option<Box<TransactionState>> {
         if self.core.locks.has_more_owners_than(TRANSACTIONS_MAX) {
