@@ -216,6 +216,11 @@ pub struct TableAccess {
 }
 
 impl TableAccess {
+    /// Returns true if it inserts, updates or deletes rows.
+    pub(crate) fn changes(&self) -> bool {
+        self.inserts || self.deletes || !self.writes.is_empty()
+    }
+
     /// Returns true if the server chooses the number in a column of each inserted row.
     pub(crate) fn gets_number(&self, table: &Table, column: &str) -> bool {
         table.column(column).is_some_and(|one| one.numbered) && !self.given.contains(column)

@@ -9,7 +9,7 @@
 //! rollback, so that a caller ends the transaction.
 //!
 //! A function may be called again if a call leads to another one in a function of the file, or if a
-//! function of the file takes its address.
+//! function or a variable of the file has its address.
 
 use std::collections::BTreeSet;
 

@@ -81,7 +81,7 @@ fn may_raise(context: &Context<'_, '_, '_>, unit: UnitIndex) -> Option<String> {
 
 /// Returns true if an access to a table may fail because of the schema.
 fn may_violate(schema: &Schema, name: &str, access: &TableAccess) -> bool {
-    let changes = access.inserts || access.deletes || !access.writes.is_empty();
+    let changes = access.changes();
     if schema.is_view(name) {
         return changes;
     }

@@ -191,9 +191,5 @@ fn meets_locks(context: &Context<'_, '_, '_>, query: &UnitQuery, name: &str) -> 
 
 /// Returns true if a query changes rows, and does not only lock them.
 fn changes_rows(query: &Query) -> bool {
-    query.kind == QueryKind::Write && query.tables.values().any(changes)
-}
-
-fn changes(access: &TableAccess) -> bool {
-    access.inserts || access.deletes || !access.writes.is_empty()
+    query.kind == QueryKind::Write && query.tables.values().any(TableAccess::changes)
 }

@@ -105,7 +105,7 @@ fn writes(query: &Query, access: &TableAccess) -> bool {
 }
 
 fn changes(access: &TableAccess) -> bool {
-    access.inserts || access.deletes || access.locks || !access.writes.is_empty()
+    access.locks || access.changes()
 }
 
 fn are_independent(

@@ -80,9 +80,7 @@ impl Names {
     fn all_calls(&self) -> BTreeSet<String> {
         self.calls.union(&self.checks).cloned().collect()
     }
-}
 
-impl Names {
     /// Adds tables that are used in a way.
     fn add(&mut self, used: Use, tables: impl IntoIterator<Item = String>) {
         for table in tables {

@@ -36,7 +36,7 @@ use sqlparser::ast::{
 };
 
 use self::shape::{Kind, Shape};
-use super::{Query, names};
+use super::{Query, TableAccess, names};
 use crate::{
     api::Server,
     schema::{Column, Rule, Schema, Table},
@@ -53,7 +53,7 @@ pub(super) fn find(
     query: &Query,
 ) -> Option<Error> {
     let mut accesses = query.tables.values();
-    let writes = accesses.any(|one| one.inserts || one.deletes || !one.writes.is_empty());
+    let writes = accesses.any(TableAccess::changes);
     let mut names = Names {
         server,
         schema,

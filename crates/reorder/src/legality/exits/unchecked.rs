@@ -89,7 +89,7 @@ fn keep_rolled_back(context: &Context<'_, '_, '_>, found: &mut Found) {
     let all = &context.units.units;
     let writes = |unit: UnitIndex| {
         let mut tables = all[unit].queries().flat_map(|one| one.query.tables.values());
-        tables.any(|one| one.inserts || one.deletes || !one.writes.is_empty())
+        tables.any(|one| one.changes())
     };
     let locks = |unit: UnitIndex| {
         let is_locking =

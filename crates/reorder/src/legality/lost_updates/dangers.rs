@@ -2,7 +2,7 @@
 
 use super::{
     super::Context,
-    Written, changes, changes_rows, has_snapshot, may_be_old,
+    Written, changes_rows, has_snapshot, may_be_old,
     written::{Changes, inserts_one_of},
 };
 use crate::{
@@ -90,7 +90,7 @@ pub(super) fn dangers(
         if !may_be_old(context) {
             continue;
         }
-        let kind = match changes(access) && access.occurrences < 2 {
+        let kind = match access.changes() && access.occurrences < 2 {
             true => misses_rows(context, written, query, name, access)
                 .then_some(Kind::Written { locks_help: false }),
             false => overtaken(context, written, query, name),

@@ -5,10 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    super::{Context, same_table::have_different_constants},
-    changes,
-};
+use super::super::{Context, same_table::have_different_constants};
 use crate::{
     api::Role,
     flow::{access::QueryCall, graph::NodeIndex},
@@ -107,7 +104,7 @@ impl Written {
     fn add(&mut self, context: &Context<'_, '_, '_>, query: &Query) {
         let schema = context.schema;
         for (name, access) in &query.tables {
-            if changes(access) {
+            if access.changes() {
                 self.tables.entry(name.clone()).or_default().add(access);
             }
             self.add_all(&schema.effects_of_access(name, access).changes);

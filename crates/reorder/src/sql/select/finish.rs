@@ -28,11 +28,11 @@ impl Analysis<'_> {
         }
         self.add_locks();
         let tables = &mut self.query.tables;
-        if self.server == Server::Mysql && tables.values().any(changes) {
-            tables.values_mut().filter(|access| !changes(access)).for_each(|one| one.locks = true);
+        if self.server == Server::Mysql && tables.values().any(TableAccess::changes) {
+            tables.values_mut().filter(|access| !access.changes()).for_each(|one| one.locks = true);
         }
         self.query.depends_on_rows |= tables.len() > 1
-            || tables.values().any(|access| !changes(access) || access.occurrences > 1);
+            || tables.values().any(|access| !access.changes() || access.occurrences > 1);
         Some(self.query)
     }
 
@@ -44,7 +44,7 @@ impl Analysis<'_> {
             let held = self.held.get(name).filter(|(places, _)| *places == access.occurrences);
             let is_view = self.schema.is_view(name);
             access.held = held.filter(|_| !is_view).map_or(Held::Not, |(_, held)| *held);
-            if access.held == Held::Not && !changes(access) {
+            if access.held == Held::Not && !access.changes() {
                 access.chosen_by = Columns::default();
             }
             let count = self.sure.as_ref().filter(|(table, _)| table == name).map(|one| one.1);
@@ -153,10 +153,6 @@ impl Analysis<'_> {
 }
 
 /// Returns true if a query changes rows of the table.
-fn changes(access: &TableAccess) -> bool {
-    access.inserts || access.deletes || !access.writes.is_empty()
-}
-
 /// Returns true if what stands before a name shows that it is that of a type.
 fn is_type(before: &[TokenWithSpan]) -> bool {
     let mut before = before.iter().rev().filter(|token| !text::is_space(token));
