@@ -169,12 +169,14 @@ pub struct LockConflict {
     pub lock: LockName,
     /// The requested mode; for a key, the key part and the gap part, such as `XN`.
     pub wanted: &'static str,
-    /// Holders of the lock that conflicted with the request when it was given up, as far as known,
-    /// each with the mode in which it held the lock. At most four are listed. Empty if the request
-    /// was blocked only by requests that waited before it. For a lock on a table or on the database
-    /// the list is empty, too, since the lock table only counts the holders of such a lock. There
-    /// is one exception: an [`Error::SelfWait`](crate::Error::SelfWait) names the transaction that
-    /// has locked the whole table or database, if that transaction is the reason of the error.
+    /// Holders of the lock, as far as known, each with the mode in which it held the lock: those
+    /// whose held mode, or the mode to which they waited to convert it, conflicted with the request
+    /// when it was given up. At most four are listed. Empty if the request was blocked only by
+    /// requests of transactions that held nothing of the lock. For a lock on a table or on the
+    /// database the list is empty, too, since the lock table only counts the holders of such a
+    /// lock. There is one exception: an [`Error::SelfWait`](crate::Error::SelfWait) names the
+    /// transaction that has locked the whole table or database, if that transaction is the reason
+    /// of the error.
     pub holders: Vec<(TxnName, &'static str)>,
 }
 

@@ -58,11 +58,12 @@
 //!   [`Error::OutcomeUnknown`], or with [`Error::Poisoned`] if its transaction wrote nothing or was
 //!   rolled back. Later commits fail with [`Error::Poisoned`]. So do operations that write to the
 //!   log, and the first operation of a transaction on a table. A transaction can go on reading
-//!   tables that it has used before, but cannot commit. A failed write or sync of pages stops the
-//!   engine in the same way. Opening the database again recovers it. A failed sync of log records
-//!   or pages is never retried. If the engine finds its own memory in an impossible state
-//!   ([`Error::BrokenInvariant`]), every database of the process stops in the same way, and none
-//!   can be opened until the process ends.
+//!   tables that it has used before, but cannot commit. After a failed write or sync of pages, no
+//!   page is written any more, and the engine stops in the same way as soon as its checkpointer
+//!   notices, as a rule within 50 ms; commits that succeed until then are durable. Opening the
+//!   database again recovers it. A failed sync of log records or pages is never retried. If the
+//!   engine finds its own memory in an impossible state ([`Error::BrokenInvariant`]), every
+//!   database of the process stops in the same way, and none can be opened until the process ends.
 //! - **Checked.** Pages, log records and the superblock carry checksums. Those of pages and log
 //!   records cover their location, too. Damage causes an error, as a rule [`Error::Corrupt`] or
 //!   [`Error::CorruptPage`], and not a wrong result. Two kinds of damage can go unnoticed: an older
@@ -237,12 +238,13 @@
 //! | [`transact_async`](Database::transact_async) | | locks, pages, log space, flush |
 //! | [`submit_async`](Database::submit_async) | | locks, pages, log space; then flush |
 //!
-//! The second column says for what the call waits in its thread, the third for what its future
-//! waits: a [`Pending`], a [`Ticket`], or the call itself. (The future of `submit_async` returns a
-//! [`Pending`], which waits for the flush.) A closure of [`Pipeline::submit`] keeps its agent while
-//! it waits for a lock, a page or log space; the agent of an asynchronous closure runs other
-//! transactions meanwhile. [`begin_async`](Database::begin_async) begins an interactive transaction
-//! whose operations are futures.
+//! The second column lists what the call waits for in its own thread, the third what its future
+//! waits for. That future is a [`Pending`], a [`Ticket`], or the call itself. (The future of
+//! `submit_async` returns a [`Pending`], which waits for the flush.) A closure of
+//! [`Pipeline::submit`] keeps its agent while it waits for a lock, a page or log space; the agent
+//! of an asynchronous closure runs other transactions meanwhile.
+//! [`begin_async`](Database::begin_async) begins an interactive transaction whose operations are
+//! futures.
 //!
 //! The futures need no particular executor, and may be dropped at any time:
 //! [`AsyncTransaction`](AsyncTransaction#cancellation) says what then happens. A poll does not

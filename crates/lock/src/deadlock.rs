@@ -1,9 +1,10 @@
 //! Deadlocks: the deadlock check of a waiter.
 //!
-//! A waiter checks once when its request is in the queue: it searches the wait-for graph for a
-//! cycle that leads back to itself (`search`). It checks again only when it is marked as a victim.
-//! Under a detector of the table's parts ([`crate::parts`]), a check does what the detector says,
-//! and is repeated as often as that requires.
+//! A waiter checks when its request is in the queue: it searches the wait-for graph for a cycle
+//! that leads back to itself (`search`). (If its thread has suspended owners, it makes this check
+//! twice, the first time before the test for a wait for itself.) After that it checks again only
+//! when it is marked as a victim. Under a detector of the table's parts ([`crate::parts`]), a check
+//! does what the detector says, and is repeated as often as that requires.
 //!
 //! Invariants:
 //! - DEADLOCK-1. No owner removes another owner's request from a queue. A detector chooses the

@@ -281,17 +281,18 @@ impl LockTable {
         true
     }
 
-    /// Raises the tag of `to`, a key that is being created and whose lock the caller holds, to that
-    /// of `from`, whose gap it splits: owners that lock the upper part of that gap from now on do
-    /// so under the new identity, and must read the tag left by a ghost that was once in it. No
-    /// owner can hold the new gap yet, so none misses the tag.
+    /// Raises the tag of `to` to that of `from`. `to` is a key that is being created in the gap of
+    /// `from`; the caller holds its lock, or an absolute X that covers it. Owners that lock the
+    /// upper part of that gap from now on do so under the new identity, and must read the tag left
+    /// by a ghost that was once in it. No owner can hold the new gap yet, so none misses the tag.
     ///
     /// The caller holds the exclusive latch of the leaf, and a tag is passed from one key to
     /// another only under that latch. In the same latch hold it found the gap of `from` free, or
-    /// found that it holds that gap in X itself. In either case it has read what former holders of
-    /// the gap left in the tag: now, or when it was granted the gap (BUCKET-3). So this call reads
-    /// the tag of `from` without the latch of its bucket. It takes the latch of `to` only if the
-    /// tag of `to` is lower: tags never decrease (BUCKET-2).
+    /// found that it holds that gap in X itself: it has read what former holders of the gap left in
+    /// the tag, now or when it was granted the gap (BUCKET-3). Or it holds an absolute X that
+    /// covers both keys: former holders raised the tag before they released the intent locks for
+    /// which that X waited. So this call reads the tag of `from` without the latch of its bucket.
+    /// It takes the latch of `to` only if the tag of `to` is lower: tags never decrease (BUCKET-2).
     #[inline]
     pub fn pass_tag(&self, from: LockId, to: LockId) {
         let tag = self.bucket(from).tag();

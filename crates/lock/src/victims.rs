@@ -34,7 +34,9 @@ use crate::parts::Victims;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RetryPriority {
     pub(crate) retries: u32,
-    /// The number of its start, in increasing order; 0 until it is needed.
+    /// A number that is drawn, in increasing order, when the transaction first waits for a lock, or
+    /// at its begin if the table's parts require that; 0 before. Of two transactions, the one with
+    /// the lower number is the *older*.
     pub(crate) age: u64,
 }
 

@@ -23,18 +23,19 @@
 //! - FLUSH-4. At most `in_flight_max` flushes are in flight at a time.
 //! - FLUSH-5. No lost request.
 //!
-//!   (a) A requester raises `requested` (and `awaited`, if the group-commit delay must not apply),
-//!   and then reads the wake thresholds (`WakeThresholds`). It takes the schedule's mutex in two
-//!   cases only:
-//!   - the delay must not apply to it, and the highest requested LSN is at or above the threshold
-//!     of requests with a waiter;
-//!   - the delay may apply to it, it raised `requested`, and its LSN is at or above the threshold
-//!     of requests without a waiter, or at or above the other one while `awaited` is above the end
-//!     of the last group.
+//!   (a) A requester raises `requested` (and `awaited`, if it has a waiter: a waiting thread, a
+//!   polled future, or an insert that has passed a multiple of `flush_trigger_bytes`), and then
+//!   reads the wake thresholds (`WakeThresholds`). It takes the schedule's mutex in two cases only:
+//!   - it has a waiter, and the highest requested LSN is at or above the threshold of requests with
+//!     a waiter;
+//!   - it has none, it raised `requested`, and its LSN is at or above the threshold of requests
+//!     without a waiter, or at or above the other one while `awaited` is above the end of the last
+//!     group.
 //!
 //!   A flusher writes both thresholds; `decide` then reads `requested` and `awaited`. All accesses
-//!   are SeqCst, so if the requester read a threshold that kept it from the mutex, the flusher that
-//!   wrote a lower one reads the request.
+//!   are SeqCst. So if a requester does not take the mutex because it has read a threshold that is
+//!   too high, and a flusher lowers the threshold afterwards, then this flusher's `decide` reads
+//!   the request.
 //!
 //!   (b) A requester that waits raises `awaited` and then reads `requested` again. So for each
 //!   concurrent requester that does not wait, either that requester reads the raised `awaited`, or

@@ -35,9 +35,9 @@
 //! reading (`reader`). `docs/log-format.md` has the format with a worked example.
 //!
 //! Latch order: the flusher's schedule → an insertion's latch, the preparer's mutex or the space
-//! waiters' mutex; the growth of log space → the segments' directory → the segments' state; the
-//! space waiters' mutex → the segments' state. The completion queue's mutex is a leaf. Only the
-//! segments' directory and the growth above it are held across I/O. An insert takes neither for
+//! waiters' mutex; the mutex `growth` of the log space → the segments' directory → the segments'
+//! state; the space waiters' mutex → the segments' state. The completion queue's mutex is a leaf.
+//! Only the segments' directory and `growth` are held across I/O. An insert takes neither for
 //! itself. A flush takes only the directory, and only if unpaid trailers used up the reserve.
 
 // Some tests are also compiled into `clearway-variants`, so they refer to this crate by its

@@ -26,9 +26,9 @@
 //!    file are durable. A damaged or misplaced page is reported as an error to the caller, never
 //!    returned as contents.
 //! 4. **Bound.** At most `cache_bytes / 8 KiB` pages are resident, besides a reserve of a 64th of
-//!    that number (at least 8 pages). It is used only if no page can be evicted: because all are
-//!    latched, pinned or being written, or, in [`Pool::try_format_at_once`], because no clean one
-//!    was found.
+//!    that number (at least 8 pages). It is used only if a search has found no page to evict: no
+//!    clean one and, except in [`Pool::try_format_at_once`], none of the dirty ones that it met and
+//!    had written.
 //! 5. **Recovery LSN.** [`Pool::redo_start`] is never later than the first record that some page's
 //!    durable copy lacks, however changes and writes interleave.
 //! 6. **Progress.** A miss succeeds although every page is dirty, whatever latches its caller has.

@@ -21,12 +21,12 @@
 //! 5. A page is given out only if the data file holds it, so it can be written without meeting a
 //!    full disk. (If a crash shortens the file, redo makes it longer again.)
 //! 6. Except to an undo, a page is given out only if the data file holds [`UNDO_PAGES`] more behind
-//!    it, and an opening restores that length if a crash has shortened the file. So a rollback on
-//!    a full disk, or a recovery, can split that many leaves: an old value may need room that other
-//!    transactions have taken since. (An undo splits a leaf only if another transaction has filled
-//!    that leaf since. If even these pages are used up, or the disk was full at the opening
-//!    already, undo fails with `DiskFull`, the engine stops, and it opens again as soon as there is
-//!    room.)
+//!    it, and an opening restores that length if a crash has shortened the file. So a rollback on a
+//!    full disk, or a recovery, can split that many leaves: an old value may need room that has
+//!    been taken since. (An undo splits a leaf only if records that were inserted there since, by
+//!    other transactions or by its own, have taken the room that the old value needs. If even these
+//!    pages are used up, or the disk was full at the opening already, undo fails with `DiskFull`,
+//!    the engine stops, and it opens again as soon as there is room.)
 //!
 //! Latch order
 //! : Tree pages before map pages, and one map page at a time. The page that is given out is latched

@@ -12,8 +12,8 @@
 //!   deallocations again, fails at once in all these cases, and so does every reservation once the
 //!   engine is closed.
 //! - If it is another transaction or a backup, the reservation waits 100 ms at most, since most
-//!   transactions are short. It fails at once if a checkpoint was fruitless because of that
-//!   transaction or backup 100 ms ago or earlier.
+//!   transactions are short. It fails at once if at least 100 ms have passed since a checkpoint
+//!   first freed nothing because of that transaction or backup.
 //!
 //! A reservation also waits 100 ms at most if the log still ends in its oldest segment (then
 //! reservations of running transactions have taken the rest), or if the engine has no checkpointer.

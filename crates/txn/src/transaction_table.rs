@@ -19,9 +19,10 @@
 //!   record at `B` sees the effect of every such insert before `B`.
 //! - TXN-TABLE-4. `word` is zero whenever recovery would have nothing to do for the transaction.
 //! - TXN-TABLE-5. An id consists of the epoch (its lower 16 bits), the number of the participant
-//!   record, and a number that each transaction of the record increments: the *generation* by which
-//!   a thread that has kept an id notices that the record belongs to another transaction. So in an
-//!   epoch an id is not used again before 2³² further transactions have run with its record.
+//!   record, and a number that counts, from 0, the transactions of one `TransactionState`: the
+//!   *generation* by which a thread that has kept an id notices that the record belongs to another
+//!   transaction. In an epoch an id is used again only after 2³² further transactions in the same
+//!   state, or after a state was dropped (STATES-3) and a new state has got its record.
 //! - TXN-TABLE-6. If a transaction has unfinished work when the engine stops or closes, its `word`
 //!   keeps naming that work, for recovery: the record is *left*, neither finished nor used again,
 //!   and does not count as active.
@@ -36,8 +37,9 @@
 //!                                     └────────► commit LSN|FREES ──┘
 //! ```
 //!
-//! Ordering: TXN-TABLE-3 rests on the log's reservation, one modification order in which an earlier
-//! insert happens before a later one; the busy store precedes the insert in program order.
+//! Ordering: each insert into the log reserves its span by a compare-and-swap (AcqRel) of one word,
+//! so the reservation of an earlier record happens before that of a later one. The busy store
+//! precedes the insert in program order. TXN-TABLE-3 follows.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -147,7 +149,8 @@ impl TransactionEntry {
         self.word.store(commit.0 << LSN_SHIFT | FREES, Ordering::Release);
     }
 
-    /// Called when the transaction has ended: recovery has no work for it, and the record is free.
+    /// Called when recovery has no work left for the transaction (its commit record is in the log,
+    /// or its rollback is complete), before its locks are released.
     #[inline]
     pub(crate) fn finish(&self) {
         self.word.store(0, Ordering::Release);

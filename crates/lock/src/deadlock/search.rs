@@ -22,10 +22,10 @@
 //!    one of the two owners' stores: a waiting owner does nothing (WAIT-RECORD-2), and `j`
 //!    publishes its present wait only after it has picked up every earlier grant. Hence no edge is
 //!    younger than `w`'s store.
-//! 3. `w` enters the queue of `i` after its own store. If the request or the grant of `j` that
-//!    created the edge came only after that, `w`'s store would happen before `j`'s, because of the
-//!    latch. That contradicts the choice of `w`. So the edge exists when `w` searches, and it
-//!    stays: no owner in the cycle moves.
+//! 3. `w` latches the queue in which `i` waits, to read its edges, after its own store. If the
+//!    request or the grant of `j` that created the edge came only after that, `w`'s store would
+//!    happen before `j`'s, because of the latch. That contradicts the choice of `w`. So the edge
+//!    exists when `w` searches, and it stays: no owner in the cycle moves.
 //!
 //! So one search for each wait is enough, and a sleeper need not search again. Two waiters that
 //! close a cycle at the same moment are ordered by their stores: the later one sees the earlier.

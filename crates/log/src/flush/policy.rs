@@ -10,9 +10,10 @@
 //! This applies to requests with a waiter. A request without a waiter comes from a thread that has
 //! other work to do, which each write of a group interrupts: about 50 µs of processor time, as much
 //! as five small transactions. Such requests therefore start a group no sooner than the
-//! group-commit delay after the start of the previous group, and overlap only with a flush that
-//! takes much longer. The first request after a pause starts at once, and the first waiter, or an
-//! insert that passes a multiple of `flush_trigger_bytes`, ends the delay for all.
+//! group-commit delay after the start of the previous group, and overlap with a flush only if the
+//! last one that completed took at least twice that delay. The first request after a pause starts
+//! at once, and the first waiter, or an insert that passes a multiple of `flush_trigger_bytes`,
+//! ends the delay for all.
 //!
 //! Measured for several shares of the last group's size from which on a flush may overlap
 //! (2026-11-21, 2 cores, two flushes in flight, TPC-B with 64 in flight, medians of 5 alternating

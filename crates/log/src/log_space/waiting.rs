@@ -13,10 +13,11 @@
 //!    └─────────────── room, an event, or 100 ms have passed ─────────────────┘
 //! ```
 //!
-//! A wait is *unbounded* while a checkpoint is running that will free a segment, and while the
-//! owner reports that the next one [will](SpaceOutlook::WillFree), unless one has ended since the
-//! wait began that was to free a segment and did not (its disk was full). Otherwise it is
-//! *bounded*: room may come from a transaction or backup that ends.
+//! A wait is *unbounded* while a checkpoint is running that will free a segment. It is also
+//! unbounded while the owner reports that the next checkpoint [will](SpaceOutlook::WillFree) free
+//! one, unless a checkpoint that was to do so has failed (its disk was full) since the wait began
+//! or, if later, since a checkpoint last freed one. Otherwise it is *bounded*: room may come from a
+//! transaction or backup that ends.
 //!
 //! Invariants:
 //! - SPACE-1. No lost wake-up by room: the waiter increments the number of waiters and checks
@@ -28,9 +29,9 @@
 //!   has changed since.
 //! - SPACE-3. A thread whose wait has been bounded for [`BOUNDED_WAIT`] in a row gives up, and so
 //!   does a thread whose request no checkpoint can satisfy; no other thread does. So no thread
-//!   gives up because a checkpoint begins late or takes long. The time is read before the last
-//!   attempt, and the last attempt before the owner is asked for the last time: a thread that got
-//!   no processor meanwhile does not give up because of what it knew before.
+//!   gives up because a checkpoint begins late or takes long. In each round a thread reads the
+//!   time, then tries to reserve, and then asks the owner. So a thread whose bounded wait is over
+//!   has tried again after its end, even if the thread was not scheduled in between.
 //! - SPACE-4. A thread whose request no checkpoint can satisfy does not begin to wait, and stops
 //!   waiting at the event after which this holds: the owner is asked before each wait.
 //! - SPACE-5. A waiting thread requests a checkpoint each time that it has asked the owner, at

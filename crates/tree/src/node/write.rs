@@ -7,8 +7,9 @@
 //! Two kinds of change
 //! : *In place*: insert, remove, value, ghost. They move slots, take from the gap and count
 //!   garbage; cheap, and what transactions do. *Rebuilding*: whatever changes fences or the foster
-//!   child, and compaction. They write a new node beside the old one and copy it over; a few
-//!   microseconds, and what system transactions do.
+//!   child, and compaction. They write a new node beside the old one and copy it over, in a few
+//!   microseconds. System transactions do this, and so does a user's insert or longer value for
+//!   which the gap is too small.
 //!
 //! Garbage
 //! : If a removed record is the lowest of the heap, its bytes join the gap at once. All other bytes

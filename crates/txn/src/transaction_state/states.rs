@@ -2,9 +2,10 @@
 //!
 //! Invariants:
 //! - STATES-1. Once `close` has returned, no transaction starts, and every one that has started and
-//!   not ended counts as active in the transaction table: a transaction is entered there under the
-//!   latch of a free list, either in a state from that list, or once `closed` was read under that
-//!   latch. `close` sets `closed` first, and then empties each list under its latch.
+//!   not ended counts as active in the transaction table: a transaction is entered there while a
+//!   free list is latched. If it begins in a kept state, that is the list from which the state is
+//!   taken. If it begins in a new state, `closed` was read as false under the same latch. `close`
+//!   sets `closed` first, and then empties each list under its latch.
 //! - STATES-2. A closed engine keeps no state, since each holds a reference to the core: a state is
 //!   dropped when its transaction ends, and deallocations that failed are left to recovery.
 //! - STATES-3. Users' transactions do not take the participant records that are reserved for the

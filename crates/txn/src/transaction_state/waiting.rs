@@ -106,8 +106,8 @@ impl TransactionState {
         }
     }
 
-    /// Withdraws what the transaction has published, and counts the noted waits; its locks are
-    /// released (CONTENTION-3).
+    /// Withdraws what the transaction has published, and counts the noted waits. Called after its
+    /// locks were released (CONTENTION-3).
     #[cold]
     pub(super) fn end_waits(&mut self) {
         self.has_published = false;
