@@ -2,8 +2,8 @@
 //! locked, which transactions hold or await it, and what keeps the log from being recycled.
 //!
 //! Invariants:
-//! - CONFLICT-1. A sample has a fixed size, because it is taken under a latch, where nothing is
-//!   allocated.
+//! - CONFLICT-1. A sample has a fixed size, so that it is taken under a latch without an
+//!   allocation.
 //! - CONFLICT-2. The sample of any key prints as one line of printable ASCII, except for the `…`
 //!   that marks a cut key.
 //!

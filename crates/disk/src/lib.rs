@@ -28,8 +28,8 @@
 //!   bytes are lost.
 //! - DISK-4. A name is durable only after `sync_dir` on its directory.
 //! - DISK-5. An operation that fails for lack of space returns
-//!   [`Error::DiskFull`](clearway_base::Error) and has changed neither the contents nor, for
-//!   `allocate` where the file system can reserve, the length.
+//!   [`Error::DiskFull`](clearway_base::Error). A write may have written a part of its bytes then;
+//!   `allocate` has not changed the length if the file system can reserve.
 //! - DISK-6. Bytes that were never written, below the length, read as zeros.
 
 mod aligned_buf;

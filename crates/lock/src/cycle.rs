@@ -10,8 +10,8 @@
 //!   transaction. Keys are identified by their hash.
 //! - CYCLE-3. No function here is called before an owner has waited or was refused.
 //!
-//! This is the whole interface between detection and diagnosis: a method that knows the members of
-//! its cycle, in order, calls [`LockTable::describe`].
+//! This is the whole interface between detection and diagnosis: the search, and the checker of
+//! false deaths, pass the members of a cycle, in order, to [`LockTable::describe`].
 
 use crate::{
     cycle_member::{Awaited, CycleMember},

@@ -22,11 +22,11 @@
 //!
 //! # Polled waiters
 //!
-//! A *polled* waiter checks only when it is polled, and so perhaps late. Therefore a waiter that
-//! blocks and repeats its check judges the edges of such waiters, or gathers their dependencies, as
-//! if they were its own (`Graph::walk`), and a cycle of polled waiters alone is found by the one
-//! that closes it, as with the search. The caller handles the limits of polled waits, see
-//! [`poll_acquire`].
+//! A *polled* waiter checks only when it is polled, and so perhaps late. Therefore, under a
+//! detector that repeats its checks, a blocking waiter also reads the edges of the polled waiters
+//! for which it waits, as if they were its own (`Graph::walk`). A cycle of polled waiters alone is
+//! found by the one that closes it, as with the search. The caller handles the limits of polled
+//! waits, see [`poll_acquire`].
 //!
 //! [`poll_acquire`]: crate::LockTable::poll_acquire
 

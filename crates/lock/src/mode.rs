@@ -149,7 +149,7 @@ impl RangeMode {
     /// Returns the name: the letters of key part and gap part.
     pub const fn name(self) -> &'static str {
         const NAMES: [[&str; 3]; 3] = [["NN", "NS", "NX"], ["SN", "SS", "SX"], ["XN", "XS", "XX"]];
-        // N = 00, S = 01, X = 11 (RANGE-MODE-2): halved upwards, 0, 1, 2.
+        // N = 0, S = 1, X = 3 (RANGE-MODE-2): half of it, rounded up, is 0, 1, 2.
         NAMES[(self.key() as usize).div_ceil(2)][(self.gap() as usize).div_ceil(2)]
     }
 }

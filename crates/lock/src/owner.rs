@@ -79,7 +79,8 @@ pub struct LockOwner {
     pub(crate) keeps_number: bool,
     pub(crate) txn: TxnId,
     pub(crate) max_tag: Lsn,
-    /// The lock taken last: a row that was read for update is written next (OWNER-3).
+    /// The lock that `try_acquire` granted last: a row that was read for update is usually written
+    /// next (OWNER-3).
     pub(crate) last: (LockId, RangeMode),
     /// The held locks in order of acquisition, unless some were released in between (OWNER-1).
     pub(crate) held: Vec<LockId>,

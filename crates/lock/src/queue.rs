@@ -204,7 +204,7 @@ impl Entries {
     }
 
     /// Grants every waiter that LOCK-QUEUE-2 and LOCK-QUEUE-3 let through: conversions first, then
-    /// newcomers in order. Stops at the first point after which no request can be granted
+    /// newcomers in order. Stops once the bounds show that no further request can be granted
     /// (ENTRIES-6): on a hot row, at once.
     fn grant_waiters(&mut self, id: LockId, mut granted: impl FnMut(u32)) {
         // The modes of the holders, by count, because a conversion must leave out its own share.

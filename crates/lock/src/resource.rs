@@ -13,8 +13,8 @@
 //!   granted in the same latch hold.
 //! - RESOURCE-5. Tags never decrease, and are raised before the count falls (same latch hold).
 //!
-//! The counters and the waiting list belong to the holder of the spin latch; the tags are written
-//! under it and may be read without.
+//! The counters and the waiting list belong to the holder of the spin latch. The tags are read
+//! without it, and a store of the table's parts raises them without it too.
 //!
 //! Algorithm: "Efficient Locking for Databases", section 3.2, algorithms 3 and 4, and the two tags
 //! of section 5.3. Differences: the paper wakes all waiters by a broadcast and lets them race,
@@ -63,8 +63,8 @@ impl Resource {
         }
     }
 
-    /// Raises the tags for an owner that commits at `commit` and held `mode`. Called under the
-    /// latch.
+    /// Raises the tags for an owner that commits at `commit` and held `mode`. Called before the
+    /// count falls, or before the lock of the parts' store is released.
     pub(crate) fn raise_tags(&self, mode: IntentMode, commit: Lsn) {
         // Relaxed: published by the latch or by a grant that follows (RESOURCE-5).
         if mode == IntentMode::X {

@@ -99,7 +99,7 @@ pub(crate) struct LockTableShared {
     pub(crate) buckets: Box<[Bucket]>,
     pub(crate) resources: Box<[CachePadded<Resource>]>,
     pub(crate) participants: Arc<dyn ParticipantTable>,
-    /// The time from which grants are counted.
+    /// The time from which the times of grants are measured.
     created: Instant,
     /// Held while a waiter confirms that it is in a cycle and withdraws, so that there is one
     /// victim at a time.
@@ -127,7 +127,8 @@ impl LockTableShared {
         self.participants.wait_record(owner)
     }
 
-    /// Returns a time as recorded grants have it.
+    /// Returns the microseconds from the table's creation to `time`, modulo 2⁴⁸, as in a recorded
+    /// grant.
     pub(crate) fn us_at(&self, time: Instant) -> u64 {
         WaitRecord::grant_time(time.saturating_duration_since(self.created))
     }

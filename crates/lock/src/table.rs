@@ -37,8 +37,8 @@ use crate::{
     wait_record::LockStats,
 };
 
-/// A lock's bucket is prefetched this many releases before the lock's own, so that it is then in
-/// the cache even if the transaction holds more locks than the caches have lines.
+/// A lock's bucket is prefetched this many releases before the lock's release, so that it is in the
+/// cache by then even if the transaction holds more locks than the caches have lines.
 const RELEASED_AHEAD: usize = 8;
 
 impl LockTable {

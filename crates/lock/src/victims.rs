@@ -10,13 +10,13 @@
 //! - VICTIM-3. Ages are unique, and a transaction keeps its age through all attempts.
 //!
 //! # Why no transaction starves
-//! By VICTIM-2 and VICTIM-3 the oldest of all former victims is never chosen again: it finishes,
-//! since each cycle it is in ends with a lock for it, and it needs finitely many locks. Then the
-//! next one is the oldest. A transaction dies at most once without having been a victim before.
-//! Afterwards it dies only in cycles whose other members are all older former victims. There are at
-//! most as many of those as concurrent transactions, and after each such death one of them no
-//! longer waits for the victim. The number of retries alone would not suffice as the rank: two
-//! victims could alternate for ever, each with the higher number for a while.
+//! By VICTIM-2 and VICTIM-3 the oldest of all former victims is never chosen again. It keeps its
+//! locks, each cycle that it is in is broken by another member, and it needs finitely many locks,
+//! so it finishes. Then the next one is the oldest. A transaction dies at most once without having
+//! been a victim before. Afterwards it dies only in cycles whose other members are all older former
+//! victims. There are at most as many of those as concurrent transactions, and after each such
+//! death one of them no longer waits for the victim. The number of retries alone would not suffice
+//! as the rank: two victims could alternate for ever, each with the higher number for a while.
 //!
 //! Of owners that have never been victims, the one that closes the cycle ranks lowest: no other
 //! owner has to be woken for it. A policy of the table's parts ([`crate::parts::Victims`]) ranks

@@ -12,8 +12,8 @@
 //! - WAIT-RECORD-4. A waiting owner publishes its priority before its wait. A wait is marked as
 //!   blocking (`blocking_wait`) only once its thread blocks in it.
 //! - WAIT-RECORD-5. The time of a grant is recorded for polled waits only, by the granting thread,
-//!   after the grant and before the wake-up. It carries the number of the wait, so an owner that
-//!   has noticed the grant before takes no other wait's time for its own.
+//!   after the grant and before the wake-up. It carries the number of the wait (modulo 2¹⁶), so an
+//!   owner that notices a grant before its time is recorded does not use the time of another wait.
 //!
 //! ```text
 //!            publish_wait                 grant
@@ -244,7 +244,8 @@ impl WaitRecord {
         self.waker.lock().take()
     }
 
-    /// Returns a time since the lock table was created as recorded grants have it.
+    /// Converts a time since the creation of the lock table to microseconds, modulo 2⁴⁸, as in a
+    /// recorded grant.
     pub(crate) fn grant_time(since: Duration) -> u64 {
         since.as_micros() as u64 & GRANT_TIME
     }
@@ -270,7 +271,7 @@ impl WaitRecord {
     }
 }
 
-/// Returns the number of a wait where a recorded grant has it.
+/// Returns the number of a wait, modulo 2¹⁶, in the bits above the time of a recorded grant.
 fn grant_number(state: u64) -> u64 {
     (state / (PHASE + 1)) << GRANT_TIME_BITS
 }

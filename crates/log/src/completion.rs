@@ -9,8 +9,9 @@
 //!   waiter.
 //! - COMPLETION-2. Wakers are called after the mutex is released: they may take any latch of their
 //!   own. But the thread that calls them may hold page latches, if it flushes because it needs room
-//!   in the ring or in the page cache: a waker must not wait for an operation of a transaction. A
-//!   waker that panics affects no other waiter (`clearway_sync::wake`).
+//!   in the ring or in the page cache, or if it stops the log: a waker must not wait for an
+//!   operation of a transaction. A waker that panics affects no other waiter
+//!   (`clearway_sync::wake`).
 //!
 //! Entries are keyed by LSN and the waker's identity, so a future that is polled again and again
 //! with one waker has one entry. A dropped future's entry stays until its LSN is durable; its
@@ -54,7 +55,7 @@ impl CompletionQueue {
     }
 
     /// Removes and returns all waiters whose LSN is at most `durable`, which was published before.
-    /// The caller wakes them after it has released its latches (COMPLETION-2).
+    /// The caller wakes them without a latch of the log (COMPLETION-2).
     #[must_use]
     pub(crate) fn take_up_to(&self, durable: Lsn) -> Vec<Waker> {
         let mut waiters = self.waiters.lock();

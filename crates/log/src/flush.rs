@@ -367,9 +367,10 @@ impl Flusher {
         Some(group)
     }
 
-    /// Writes a group, completes the flush, and wakes its waiters. `caller_returns` is true for a
-    /// caller that is not a daemon: before it wakes the waiters, this call wakes a daemon if
-    /// another group can start, since the caller may return to other work.
+    /// Writes a group, completes the flush, and wakes the waiters up to the durable LSN.
+    /// `caller_returns` is true for a caller that is not a daemon: before it wakes the waiters,
+    /// this call wakes a daemon if another group can start, since the caller may return to other
+    /// work.
     fn flush(&self, group: LsnSpan, caller_returns: bool) {
         let mut guard = CompletionGuard { flusher: self, group, result: None };
         self.parts.insertion.await_released(group);
@@ -501,7 +502,8 @@ impl Flusher {
         }
     }
 
-    /// Signals a sleeping daemon, once; if none sleeps, one is about to decide (FLUSH-6).
+    /// Signals a sleeping daemon, once; a daemon that is awake decides again before it sleeps
+    /// (FLUSH-6).
     fn signal(&self, schedule: &mut Schedule) {
         if schedule.daemons_asleep > 0 && !schedule.is_signalled {
             schedule.is_signalled = true;

@@ -380,7 +380,7 @@ impl Log {
         }
     }
 
-    /// Refuses an LSN beyond the end, which would never become durable: it comes from damaged data.
+    /// Refuses an LSN beyond the end, which might never become durable: it comes from damaged data.
     fn check_reached(&self, lsn: Lsn) -> Result<()> {
         let end = self.end();
         if lsn <= end {

@@ -11,7 +11,8 @@ use crate::parts::{LogParts, ProductLogParts};
 pub struct LogOptions {
     /// Size of the buffer in memory: a power of two, at least 4096. A record is at most half of it.
     pub ring_bytes: usize,
-    /// Size of a segment file: a multiple of 4096. Fixed for the life of a database.
+    /// Log bytes of a segment file, without its label: a multiple of 4096. Fixed for the life of a
+    /// database.
     pub segment_bytes: u64,
     /// Bytes that the segments in use may occupy together, at least two segments. The 4 KiB label
     /// after each segment does not count.

@@ -11,15 +11,15 @@
 //! ```
 //!
 //! Invariants:
-//! - ADMISSION-1. `admitted` is at most `max`. It counts the operations that are admitted, those
-//!   that do not know it yet included: an operation that is neither in the queue nor outside.
+//! - ADMISSION-1. `admitted` is at most `max`. It counts the operations that are neither in a queue
+//!   nor outside, even if they do not know yet that they are admitted.
 //! - ADMISSION-2. While an operation is in a queue, `admitted` is `max`. So an operation
 //!   that leaves admits another one.
 //! - ADMISSION-3. No admission is lost: an operation that leaves without knowing that it was
 //!   admitted passes its admission on.
 //! - ADMISSION-4. Operations of lock holders go first; but if others wait, one of them is admitted
 //!   after at most [`IN_A_ROW`] lock holders, so that none waits for ever.
-//! - ADMISSION-5. Wakers are cloned, called and dropped without the mutex: they are foreign code.
+//! - ADMISSION-5. Wakers are cloned, called and dropped without the mutex: they run user code.
 
 use std::{
     collections::VecDeque,

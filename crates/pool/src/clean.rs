@@ -27,10 +27,9 @@
 //!   reopening recovers. A failed log stops it too, and so does a panic on the way.
 //! - CLEANER-5. Syncs of the data file are serialized, and a failure is known before the next one
 //!   begins.
-//! - CLEANER-6. A page whose change was begun but has no record is not written: the page on disk is
-//!   identical, or has no contents for which there is a record. So a copy differs from the page in
-//!   place until it is written there, from which repair infers how far a batch got
-//!   (DOUBLE-WRITE-4).
+//! - CLEANER-6. A page whose change was begun but has no record is not written: the page in place
+//!   is identical (FRAME-1). So a copy differs from the page in place until it is written there,
+//!   from which repair infers how far a batch got (DOUBLE-WRITE-4).
 
 mod batch;
 mod checkpoint;

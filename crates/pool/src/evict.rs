@@ -7,13 +7,13 @@
 //! pages evicts those of successive slots together: their memory is returned with one system call
 //! for each run of adjacent pages, and other processors are interrupted once for each run.
 //!
-//! If the hand meets [`DIRTY_ENOUGH`] untouched dirty pages, or has gone round, before it finds a
-//! clean page, the evicting thread cleans the dirty ones itself. It may hold latches of other pages
-//! meanwhile: nothing that it waits for waits for a page latch. If every page is latched, pinned or
-//! in flight, it takes a slot of the reserve instead of waiting for a thread that may be waiting
-//! for it; only when the reserve is used up as well does it sleep, and it eventually fails. It does
-//! not fail while pages are being written, however slow the write is: pages that are clean
-//! afterwards can be evicted.
+//! If the hand meets [`DIRTY_ENOUGH`] untouched dirty pages, or has gone round twice, before it
+//! finds a clean page, the evicting thread cleans the dirty ones itself. It may hold latches of
+//! other pages meanwhile: nothing that it waits for waits for a page latch. If every page is
+//! latched, pinned or in flight, it takes a slot of the reserve instead of waiting for a thread
+//! that may be waiting for it; only when the reserve is used up as well does it sleep, and it
+//! eventually fails. It does not fail while pages are being written, however slow the write is:
+//! pages that are clean afterwards can be evicted.
 
 use std::{collections::VecDeque, iter, time::Duration};
 
@@ -88,13 +88,13 @@ impl Pool {
         Err(Error::BadOption { option: "cache_bytes", detail })
     }
 
-    /// Returns a slot if there is one without I/O: a free one, that of a clean page, or one of the
+    /// Returns a slot if it finds one without I/O: a free one, that of a clean page, or one of the
     /// reserve.
     pub(crate) fn take_slot_at_once(&self) -> Option<u32> {
         self.take_clean_slot().or_else(|| self.slots.take(true))
     }
 
-    /// Returns a slot if there is one without I/O and without the reserve.
+    /// Returns a slot if it finds one without I/O and without the reserve.
     pub(crate) fn take_clean_slot(&self) -> Option<u32> {
         let evicted = || self.sweep(DIRTY_ENOUGH, &mut Vec::new(), &mut false);
         self.slots.take(false).or_else(evicted)

@@ -17,8 +17,8 @@
 //! - FRAME-1. If `rec_lsn` is 0, the page equals its durable copy, unless it was formatted and its
 //!   change has not begun (EXCLUSIVE-3). Otherwise it is one more than the recovery LSN, and every
 //!   change that is not in the durable copy has a record that starts at the recovery LSN or later.
-//! - FRAME-2. `rec_lsn` goes to 0 only after the copy is durable *in place*, so pages that are
-//!   being written count as dirty.
+//! - FRAME-2. `rec_lsn` goes to 0 only after the copy is durable *in place*, or if the change that
+//!   was begun has no record (`mark_clean`); so pages that are being written count as dirty.
 //! - FRAME-3. At most one cleaner has `writing`, so two copies of a page never race to the disk.
 //! - FRAME-4. A page with a pin, with `rec_lsn` or with `writing` is not evicted.
 
@@ -119,13 +119,14 @@ impl Frame {
     /// was logged. Called by the exclusive holder that made it dirty, or by a cleaner that owns
     /// `writing` and holds a shared latch.
     pub(crate) fn mark_clean(&self) {
-        // Relaxed: as in `finish_write`.
+        // Relaxed: see `rec_lsn`.
         self.rec_lsn.store(0, Ordering::Relaxed);
     }
 
-    /// Begins a cleaner's copy: the page belongs to its batch until [`Frame::finish_write`].
-    /// Returns its recovery LSN, or `None` if another cleaner has it (FRAME-3), or if it is clean
-    /// or its recovery LSN is not below `limit`. The caller holds a shared latch.
+    /// Begins a cleaner's copy: the page belongs to its batch until [`Frame::finish_write`] or
+    /// [`Frame::cancel_write`]. Returns its recovery LSN, or `None` if another cleaner has it
+    /// (FRAME-3), or if it is clean or its recovery LSN is not below `limit`. The caller holds a
+    /// shared latch.
     pub(crate) fn begin_write(&self, limit: Lsn) -> Option<Lsn> {
         // Acquire pairs with the Release in `finish_write`: the former batch has completed.
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);

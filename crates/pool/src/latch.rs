@@ -501,7 +501,8 @@ impl Latch {
         if word & blocking == 0 {
             return;
         }
-        // Relaxed: the bit orders nothing; releases and this word's own order do (PAGE-LATCH-6).
+        // Relaxed: the bit orders nothing; the releases and this word's modification order do
+        // (PAGE-LATCH-6).
         let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
         let is_waiting =
             word & WAITS != 0 || self.0.compare_exchange(word, word | WAITS, yes, no).is_ok();

@@ -20,7 +20,7 @@ use crate::{Pool, frame::Frame, header};
 
 impl Pool {
     /// Reads an absent page in. Returns true if the caller now holds its latch exclusively, and
-    /// false if another thread brought the page in, or latched it once it was in.
+    /// false if another thread brings the page in or has done so, or latched it once it was in.
     #[cold]
     pub(crate) fn bring_in(&self, page: PageId, frame: &Frame) -> Result<bool> {
         // One thread wins; the others wait for its latch in their next attempt.
@@ -90,7 +90,7 @@ impl Pool {
     }
 
     /// Releases the latch of a page that could not be brought into its slot. The release wakes the
-    /// threads that wait for the page, and each of them tries again.
+    /// first waiters of the page (PAGE-LATCH-6), and each thread that is woken tries again.
     pub(crate) fn leave_absent(&self, page: PageId, frame: &Frame, slot: u32) {
         // Bytes left by the failed read would break REGION-3 for the next reader.
         self.space.give_back(page, 1);

@@ -14,9 +14,9 @@
 //!   that may not keep pins yet wait without a pin (`admission`), and those of lock holders are
 //!   admitted first. So there are always pages to evict for those that read.
 //! - PINS-3. An operation that keeps pins waits only for disk, log and page latches. No holder of a
-//!   page latch waits for PINS-2, since that wait comes between two steps. The driver drops the
-//!   pins before it waits for a lock or for log space. So those that wait for PINS-2 go on at some
-//!   time, whatever locks they hold, if every task that is woken is polled or dropped.
+//!   page latch waits for admission, since that wait comes between two steps. The driver drops the
+//!   pins before it waits for a lock or for log space. So those that wait for admission go on at
+//!   some time, whatever locks they hold, if every task that is woken is polled or dropped.
 //! - PINS-4. What an operation has (pins, its admission or place in the queue, its wait for a page)
 //!   is given back by `clear` and by the drop, in whatever state it is.
 

@@ -28,9 +28,9 @@
 //!   ends, under the page's latch (FRAME-4), so it is still there when the task is polled. The pin
 //!   belongs to the wait until the task takes it over, or gives it back with the wait.
 //! - PAGE-WAITS-3. Wakers are cloned, called and dropped without the mutex, and called without the
-//!   latch of any page that the caller has brought in: they are foreign code. (A thread that reads
-//!   a page in for `verify` or for redo may hold latches of other pages. So a waker must not wait
-//!   for an operation.)
+//!   latch of any page that the caller has brought in: they run user code. (A thread that reads a
+//!   page in for `verify` or for redo may hold latches of other pages. So a waker must not wait for
+//!   an operation.)
 //! - PAGE-WAITS-4. After the close no wait begins, and those that no read-in has ended fail.
 
 use std::{

@@ -11,7 +11,7 @@
 //! - INVARIANT-1. Once an invariant is broken, no log of the process completes another flush: each
 //!   is stopped before [`invariant`] returns, and a later one is refused by [`broken`].
 //! - INVARIANT-2. [`Stop::stop`] takes no latch that the caller could hold. Waking the waiters
-//!   takes some; [`Stop::wake_waiters`] does it on a thread of its own.
+//!   takes some; [`Stop::wake_waiters`] is called on a thread of its own.
 //!
 //! The whole process is stopped, and not one database, because a check does not know to which
 //! database the memory belongs that it has found wrong.

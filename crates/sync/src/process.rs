@@ -5,15 +5,16 @@
 //! was created and refuses to work in another one.
 //!
 //! ```text
-//!   WORD ─▶ a page that the kernel fills with zeros in each child (MADV_WIPEONFORK, Linux 4.14)
-//!           └─ the number of this process; 0 in a child until it asks for a number of its own
+//!   LINEAGE.word ─▶ a page that the kernel fills with zeros in each child
+//!                   │ (MADV_WIPEONFORK, Linux 4.14)
+//!                   └─ the number of this process; 0 in a child until it asks for one of its own
 //! ```
 //!
 //! Invariants:
-//! - PROCESS-1. The word that `WORD` points to is valid for ever: the page is never unmapped, and
-//!   the two words that stand for "no page" are statics.
-//! - PROCESS-2. `WORD` changes once in a process and its forks, from `UNDECIDED` to the page or to
-//!   `REFUSED`. So a number means the same for as long as it exists.
+//! - PROCESS-1. The word that `LINEAGE.word` points to is valid for ever: the page is never
+//!   unmapped, and the two words that stand for "no page" are statics.
+//! - PROCESS-2. `LINEAGE.word` changes once in a process and its forks, from `UNDECIDED` to the
+//!   page or to `REFUSED`. So a number means the same for as long as it exists.
 //! - PROCESS-3. A number is never 0, and differs from the numbers of all ancestors: the counter is
 //!   inherited and only goes up. Siblings may have equal numbers, but no value passes between them.
 //!
@@ -92,9 +93,9 @@ impl Drop for Stay {
     }
 }
 
-/// The value of `WORD` before the first request.
+/// The value of `LINEAGE.word` before the first request.
 static UNDECIDED: AtomicU32 = AtomicU32::new(0);
-/// The value of `WORD` if the kernel has no such page.
+/// The value of `LINEAGE.word` if the kernel has no such page.
 static REFUSED: AtomicU32 = AtomicU32::new(0);
 
 static LINEAGE: ProcessLineage = ProcessLineage::new();

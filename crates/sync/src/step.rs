@@ -6,8 +6,8 @@
 //! mutexes and for page latches (which park by address) are allowed, and not checked. The holder of
 //! a page latch, if it runs a step too, waits at most for other page latches, in latch order, for
 //! mutexes, and for room in the log's ring. What else is allowed is marked by [`Except`]: the wait
-//! for room in the log's ring and, where no background thread runs, the work that such a thread
-//! would do for a task.
+//! for room in the log's ring, the reads of a queue that reads at once and, where no background
+//! thread runs, the work that such a thread would do for a task.
 //!
 //! Release builds, and the models of loom and shuttle, whose threads share one thread of the
 //! system, check nothing.

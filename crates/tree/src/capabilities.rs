@@ -115,9 +115,9 @@ pub trait Upkeep {
     /// for it, unless the engine stops or is closed before.
     fn note_unlinked(&mut self, chain: Option<(TreeId, [u8; 16])>);
 
-    /// Remembers that the leaf of `key` has ghosts, is sparse or has a foster child: after the
-    /// transaction has ended, one way or the other, a thread that does upkeep should call
-    /// [`Tree::maintain`](crate::Tree::maintain) with this key, until
+    /// Remembers that upkeep has work on the path to `key` (ghosts in its leaf, a sparse node or a
+    /// foster child): after the transaction has ended, one way or the other, a thread that does
+    /// upkeep should call [`Tree::maintain`](crate::Tree::maintain) with this key, until
     /// [`Tree::survey`](crate::Tree::survey) finds no ghost there. Called at such events as the
     /// first ghost of a leaf, and not for each change, so it may allocate. A report that is lost
     /// costs space, and time of scans.

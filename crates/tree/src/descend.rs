@@ -18,8 +18,8 @@
 //!    like its leaves after they are freed. This does no harm: no operation uses the tree any more,
 //!    and no other tree gets its id while the database is open.)
 //! 3. *Bounded.* An attempt goes down at most [`LEVELS_MAX`] levels and along foster chains, which
-//!    [`chain`] shows to end; after [`RESTARTS_MAX`] attempts the descent couples shared latches
-//!    instead ([`latched`]).
+//!    [`chain`] shows to end; after [`RESTARTS_MAX`] attempts the descent couples latches instead
+//!    ([`latched`]).
 //! 4. *One latch at a time*, but for the coupling of invariant 3; and no page is read in while
 //!    another page is latched.
 //! 5. *Progress.* An optimistic descent that ends because a page below the root is absent names
@@ -61,7 +61,7 @@ use crate::{Tree, resident};
 /// leads to the level below.
 const LEVELS_MAX: usize = 256;
 
-/// Attempts before the descent couples shared latches, for each of which it may have to wait.
+/// Attempts before the descent couples latches, for each of which it may have to wait.
 const RESTARTS_MAX: usize = 48;
 
 /// The page in which a transaction's last operation on a tree ended, and the slot of the key that

@@ -120,7 +120,7 @@ pub trait Wait {
     /// latch is held.
     ///
     /// # Errors
-    /// `LogFull`, `DiskFull`, `NoFileDescriptor`, `Closed`, `Poisoned`.
+    /// `LogFull`, `DiskFull`, `NoFileDescriptor`, `Closed`, `Poisoned`, and others of the disk.
     fn wait_for_log_space(&mut self, bytes: usize) -> Result<()>;
 
     /// Returns true if the transaction holds locks, for which others may wait: its operations then

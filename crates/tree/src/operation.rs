@@ -5,10 +5,11 @@
 //! leaf hint, meets the need that it returns, and calls it again with the same arguments. An
 //! operation that is dropped between two steps has changed no record (need invariants 2 and 5).
 //!
-//! Before it, such a driver tries the operation (`try_…`), which costs less: one step, whose state
-//! is not kept. If that does not complete the operation, the driver begins it as a value. An
-//! adoption that the attempt has noted would be lost then, since a later step need not come by
-//! that branch again (descend invariant 6): so the attempt makes its leaf hint invalid.
+//! Before it begins an operation as a value, such a driver tries the operation (`try_…`), which
+//! costs less: one step, whose state is not kept. If that does not complete the operation, the
+//! driver begins it as a value. An adoption that the attempt has noted would be lost then, since a
+//! later step need not come by that branch again (descend invariant 6): so the attempt makes its
+//! leaf hint invalid.
 
 use clearway_base::Result;
 use clearway_sync::step;

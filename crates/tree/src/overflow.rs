@@ -50,7 +50,7 @@ const FREE_BATCH: usize = 512;
 pub(crate) struct OverflowRef {
     /// The first page.
     pub(crate) first: PageId,
-    /// CRC-32C of the whole value; 0, and not checked, for a chain that has been cut.
+    /// CRC-32C of the whole value; 0, and not checked, for a chain that is unfinished or was cut.
     pub(crate) checksum: u32,
     /// Length of the value in bytes.
     pub(crate) len: u64,

@@ -11,10 +11,10 @@
 //!
 //! Invariants
 //! 1. *One record.* Each operation is one log record over pages that stay exclusively latched from
-//!    the first look until the change is made.
-//! 2. *No content.* No lock is taken. It is only tested whether a lock is held or awaited, under
-//!    the exclusive latch of the leaf: an operation relies on a lock only after it has requested
-//!    the lock under that latch (write invariant 2).
+//!    the check that decides until the change is made.
+//! 2. *No locks.* The contents do not change, so no lock is taken. It is only tested whether a lock
+//!    is held or awaited, under the exclusive latch of the leaf: an operation relies on a lock only
+//!    after it has requested the lock under that latch (write invariant 2).
 //! 3. *Boundaries with a lock stay.* A key, ghost or fence on which a transaction holds or awaits a
 //!    lock is not removed; a fence that a merge would remove becomes a ghost record then.
 //! 4. *Tags are met.* The tag of the boundary before a removed one is raised to the tag of the
@@ -242,8 +242,8 @@ impl Tree {
     }
 }
 
-/// The adoptions that are pending on the path to a key, and then those of the foster children
-/// behind the adopted ones in their chains.
+/// The adoptions that are pending on the path to a key and, after each of them, those of the foster
+/// children behind the adopted one in its chain.
 pub(crate) struct PathAdopter {
     latching: Latching,
     /// The key of the next descent, and how far that has come.

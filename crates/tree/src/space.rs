@@ -22,11 +22,11 @@
 //!    full disk. (If a crash shortens the file, redo makes it longer again.)
 //! 6. Except to an undo, a page is given out only if the data file holds [`UNDO_PAGES`] more behind
 //!    it, and an opening restores that length if a crash has shortened the file. So a rollback on a
-//!    full disk, or a recovery, can split that many leaves: an old value may need room that has
-//!    been taken since. (An undo splits a leaf only if records that were inserted there since, by
-//!    other transactions or by its own, have taken the room that the old value needs. If even these
-//!    pages are used up, or the disk was full at the opening already, undo fails with `DiskFull`,
-//!    the engine stops, and it opens again as soon as there is room.)
+//!    full disk, or a recovery, has that many pages for splits: an old value may need room that has
+//!    been taken since. (An undo splits a leaf only if other changes of the leaf since, by other
+//!    transactions or by its own, have taken the room that the old value needs. If even these pages
+//!    are used up, or the disk was full at the opening already, undo fails with `DiskFull`, the
+//!    engine stops, and it opens again as soon as there is room.)
 //!
 //! Latch order
 //! : Tree pages before map pages, and one map page at a time. The page that is given out is latched
@@ -54,7 +54,8 @@ use crate::need::{Need, Step, drive, reserve};
 use crate::op::{Op, SystemOp, perform};
 use crate::{Journal, Wait, resident};
 
-/// Pages that [`SpaceMap::prepare`] keeps the data file ahead of the search.
+/// Pages that [`SpaceMap::prepare`] requests beyond those that are needed, if the data file is too
+/// short.
 const MARGIN_PAGES: u32 = 64;
 
 /// Pages at the end of the data file that only those who undo may use (invariant 6): 512 KiB.
@@ -118,9 +119,9 @@ impl SpaceMap {
 
     /// Returns a need if the data file is too short for the next `pages` allocations, or if the map
     /// page is not in memory. To be called before an operation takes its first latch, so that
-    /// [`allocate`](SpaceMap::allocate), under latches, returns a need only after a race. A few
-    /// loads if there is nothing to do. A disk that is full is left to `allocate`: there may be a
-    /// free page in the file, or none may be needed.
+    /// [`allocate`](SpaceMap::allocate), under latches, seldom returns a need. A few loads if there
+    /// is nothing to do. A disk that is full is left to `allocate`: there may be a free page in the
+    /// file, or none may be needed.
     pub(crate) fn prepare(
         &self,
         ctx: &impl Journal,

@@ -36,8 +36,8 @@ pub enum ReadIntent {
 
 /// A tree: ordered byte keys and their values.
 ///
-/// A handle is cheap to clone and holds no latch, lock or page. The root page never changes while
-/// the tree lives, so any number of handles may exist, in any number of threads.
+/// A handle is cheap to clone and holds no latch, lock or page. The id of the root page never
+/// changes while the tree lives, so any number of handles may exist, in any number of threads.
 #[derive(Clone)]
 pub struct Tree {
     pub(crate) id: TreeId,

@@ -1,7 +1,7 @@
 //! Lock waits: their number and length by table and type, the hot keys, and the last deadlocks.
 //!
 //! Invariants:
-//! - CONTENTION-1. Nothing here is touched by a transaction that has neither waited for a lock nor
+//! - CONTENTION-1. Nothing here is touched by a transaction that was denied no lock and has not
 //!   locked a whole table or the database.
 //! - CONTENTION-2. *What is awaited* is published before the wait begins, with its mode and time,
 //!   and stays until the transaction has ended or waits again: the detector that finds a cycle can

@@ -2,10 +2,12 @@
 //! tables, keys and transactions.
 //!
 //! The lock table knows owners and identities; an owner's participant record knows the transaction
-//! that runs with it and what that waits for, and the tables know their names. Members
-//! of a deadlock sleep while the deadlock is described, so the description is exact. An owner that
-//! blocked a waiter which gave up may have ended its transaction since, and may run another one: so
-//! these holders are documented as listed "as far as known".
+//! that runs with it and what that waits for, and the tables know their names. The victim of a
+//! deadlock holds its locks while the deadlock is described, so as a rule the other members still
+//! wait. The description can be wrong for a member that has given up its wait, or that waited only
+//! for a conversion that the victim has withdrawn. An owner that blocked a waiter which gave up may
+//! have ended its transaction since, and may run another one: so these holders are documented as
+//! listed "as far as known".
 
 mod current;
 

@@ -38,7 +38,8 @@ pub struct EngineOptions {
     /// its own); tests shrink it so that a few keys fill a page. Default: a whole page.
     pub node_bytes: usize,
     /// A transaction that has taken more than this number of range locks on one table tries to lock
-    /// the table as a whole, without waiting, and then takes no more. Default: never.
+    /// the table as a whole, without waiting. If it succeeds, it takes no more range locks there
+    /// for its reads and, under X, none at all. Default: never.
     pub escalate_after: Option<usize>,
     /// Whether a deadlock's victim takes the locks it needed in canonical order first when it is
     /// run again (`transaction_state::retry`).

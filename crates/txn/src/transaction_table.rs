@@ -59,7 +59,7 @@ use crate::{
 
 /// Bits of a transaction id that name its participant record.
 const NUMBER_BITS: u32 = 16;
-/// Bits that count the transactions of a record, below the epoch's.
+/// Bits that count the transactions of a `TransactionState`, below the epoch's.
 const SEQUENCE_BITS: u32 = 32;
 /// A new participant record is made for a user's transaction only if fewer than this number are in
 /// use. The others are for the engine's own work, even while an opening undoes this number of
@@ -133,7 +133,7 @@ impl TransactionEntry {
         self.word.store(word | BUSY, Ordering::Release);
     }
 
-    /// Called after that insert, or when it has failed, with the same `undo` as before.
+    /// Called after that insert; if the insert has failed, with the same `undo` as before it.
     #[inline]
     pub(crate) fn set_undo_next(&self, undo: Lsn) {
         self.word.store(undo.0 << LSN_SHIFT, Ordering::Release);
@@ -149,8 +149,9 @@ impl TransactionEntry {
         self.word.store(commit.0 << LSN_SHIFT | FREES, Ordering::Release);
     }
 
-    /// Called when recovery has no work left for the transaction (its commit record is in the log,
-    /// or its rollback is complete), before its locks are released.
+    /// Called when recovery has no work left for the transaction: when its commit record is in the
+    /// log or its rollback is complete, before its locks are released; or, if it deferred
+    /// deallocations, when these are done.
     #[inline]
     pub(crate) fn finish(&self) {
         self.word.store(0, Ordering::Release);
@@ -175,8 +176,8 @@ impl TransactionEntry {
     }
 
     /// Returns true if the end of the running transaction `id` was handed over. The result is wrong
-    /// if the last one that was handed over is 2¹⁶ transactions of this record older, or a
-    /// multiple of that.
+    /// if the last one that was handed over is 2¹⁶ transactions of this record older, or a multiple
+    /// of that; and, if none was handed over, for one transaction in 2¹⁶.
     fn is_handed_over(&self, id: TxnId) -> bool {
         self.handed_over.load(Ordering::Relaxed) == handed_over(id)
     }
@@ -197,8 +198,9 @@ impl TransactionEntry {
         let backoff = Backoff::new();
         loop {
             // Acquire pairs with the owner's Release stores. If `word` belongs to a later
-            // transaction than `id`, the second load of `id` sees that one's id, or zero.
-            // `first` is set before `word` and cleared after `id`, so it is read between them.
+            // transaction than `id`, the second load of `id` sees that one's id, or zero. `first`
+            // is set before `word` and cleared after `id`, so it is read after the first load of
+            // `word` and before the second load of `id`.
             let id = self.id.load(Ordering::Acquire);
             let word = self.word.load(Ordering::Acquire);
             let first = self.first.load(Ordering::Acquire);
@@ -370,7 +372,8 @@ impl TransactionTable {
     }
 }
 
-/// The id of the `sequence`-th transaction of a participant record (TXN-TABLE-5).
+/// The id of transaction `sequence`, from 0, of a `TransactionState` with this participant record
+/// (TXN-TABLE-5).
 #[inline]
 pub(crate) fn txn_id(epoch: Epoch, sequence: u32, number: u32) -> TxnId {
     let epoch = u64::from(epoch.0) << (SEQUENCE_BITS + NUMBER_BITS);

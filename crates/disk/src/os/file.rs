@@ -6,10 +6,9 @@
 //! direct read first writes back dirty ones.
 //!
 //! Invariants:
-//! - OS-FILE-1. Every `fsync` and `fdatasync` goes through the buffered descriptor. A write-back
-//!   error is reported once to each descriptor, so syncs through two of them could each hide what
-//!   the other reported. (A durable write syncs its own range, through the descriptor that it is
-//!   made with.)
+//! - OS-FILE-1. Every `fsync` and `fdatasync` goes through the buffered descriptor, to which the
+//!   kernel reports a write-back error once. (A durable write syncs its own range, through the
+//!   descriptor that it is made with.)
 //! - OS-FILE-2. `direct_unit` only ever changes 512 → 4096 → 0 (off). It is a hint: a stale value
 //!   costs one refused call.
 

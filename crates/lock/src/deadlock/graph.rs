@@ -27,8 +27,9 @@
 //!   polled. It stops at blocking waits: a waiter whose thread blocks repeats its deadlock check,
 //!   so a detector that repeats its checks need not walk through it.
 //! - GRAPH-4. `find_cycle` skips owners that are marked as victims: a marked owner searches for
-//!   itself, under the `confirmation` mutex, and finds every cycle that leads through it. A cycle
-//!   that is found is therefore one that no other owner is about to break.
+//!   itself, under the `confirmation` mutex, and dies if it finds a cycle, which breaks every cycle
+//!   that leads through it. A cycle that is found is therefore one that no other owner is about to
+//!   break.
 //!
 //! All detectors share this graph: it is what the search searches, the edges that other detectors
 //! judge, and the checker that detects false victims.

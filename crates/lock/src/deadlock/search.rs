@@ -30,13 +30,13 @@
 //! So one search for each wait is enough, and a sleeper need not search again. Two waiters that
 //! close a cycle at the same moment are ordered by their stores: the later one sees the earlier.
 //!
-//! At that moment no request is behind `w` in the queue it has just joined, so an owner that waits
-//! for `w` waits for what it *holds* or converts. Therefore an owner that holds nothing need not
-//! search (DEADLOCK-2), and edges need to name holders only. For the same reason a search may end
-//! if no request waits in the queue of any lock that the searcher holds: every edge of a cycle that
-//! `w` has to find exists while it searches, the one that leads to `w` included, whose request then
-//! stands in one of these queues. Without this, the n-th session of a chain, in which each waits
-//! for the one before it, would visit n owners.
+//! If `w` is a newcomer, no request is behind it in its queue when it publishes its wait. So an
+//! owner that waits for `w` at that moment waits for what `w` *holds* or converts. Therefore an
+//! owner that holds nothing need not search (DEADLOCK-2), and edges need to name holders only. For
+//! the same reason a search may end if no request waits in the queue of any lock that the searcher
+//! holds: every edge of a cycle that `w` has to find exists while `w` searches. One of them leads
+//! to `w`, and the request of its waiter stands in one of these queues. Without this, the n-th
+//! session of a chain, in which each waits for the one before it, would visit n owners.
 //!
 //! # Withdrawals (SEARCH-1)
 //! A task that is dropped withdraws its request (`LockTable::cancel`) while others search, and so
@@ -45,17 +45,18 @@
 //!
 //! - It removes edges: those of `x`, which no longer waits, and those that lead to `x` because of
 //!   its request or conversion. What `x` holds keeps its edges. A waiter `i` behind the newcomer
-//!   `x` has edges to the owners that block `x` instead (`Entries::blockers`). One that remains
-//!   without `x` is `i`'s own; one that does not is gone.
+//!   `x` has edges to the owners that block `x` instead (`Entries::blockers`). Of these edges,
+//!   those that `i` has without `x` stay; the others are removed.
 //! - It creates no edge by itself. Its latch hold may grant waiters that only `x` blocked, and a
 //!   grant creates edges to the granted owner `k`: an event of `k` in the sense of step 2,
 //!   whichever thread performs it, for `k` publishes another wait only after it has picked the
 //!   grant up. The same holds if a lock that `x` was granted and has not picked up is given back.
-//! - So a cycle without `x` loses no edge and gains none, and its last owner in the order of the
-//!   stores finds it as before. A cycle with `x` is broken. If `x` was marked as its victim, the
-//!   mark dies with the wait (DEADLOCK-3); the cycles that finders left to `x` (GRAPH-4) all lead
-//!   through `x`, so they are broken too. A later request of `x` is a new wait with its own store
-//!   and its own search.
+//! - So a cycle that contains neither `x` nor an edge that a waiter has only because it stands
+//!   behind `x` loses no edge and gains none, and its last owner in the order of the stores finds
+//!   it as before. Every other cycle is broken. If `x` was marked as its victim, the mark dies with
+//!   the wait (DEADLOCK-3); the cycles that finders left to `x` (GRAPH-4) all lead through `x`, so
+//!   they are broken too. A later request of `x` is a new wait with its own store and its own
+//!   search.
 //!
 //! # Why no owner dies without a deadlock (SEARCH-2)
 //! The search reads edges one after another, so it may find a cycle whose edges never existed at
@@ -67,12 +68,12 @@
 //!
 //! # Why marking victims is enough (SEARCH-1)
 //! A request can close several cycles. If the requester dies, all of them break; each other victim
-//! that it marks breaks only its own cycle. So it continues to search, skipping marked owners
-//! (GRAPH-4), until no cycle is left. A marked owner is woken (DEADLOCK-4) and searches under the
-//! `confirmation` mutex. No owner in a cycle moves, so it finds one and dies; if it finds none, the
-//! cycle was broken by a withdrawal, or is left to another marked owner, and it clears its mark
-//! under the same mutex. Of several marked owners of one cycle, the last one to search finds the
-//! cycle if it still exists: none of the others is marked any more.
+//! that it marks breaks only the cycles that lead through that victim. So it continues to search,
+//! skipping marked owners (GRAPH-4), until no cycle is left. A marked owner is woken (DEADLOCK-4)
+//! and searches under the `confirmation` mutex. No owner in a cycle moves, so it finds one and
+//! dies; if it finds none, the cycle was broken by a withdrawal, or is left to another marked
+//! owner, and it clears its mark under the same mutex. Of several marked owners of one cycle, the
+//! last one to search finds the cycle if it still exists: none of the others is marked any more.
 //!
 //! Algorithm: the requirements of "Efficient Locking Techniques for Databases on Modern Hardware",
 //! section 4.2 (conversions, queue order, all holders), met by a search of the wait-for graph at

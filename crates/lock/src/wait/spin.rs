@@ -4,7 +4,8 @@
 //! - SPIN-1. No waiter spins while there are more running transactions than processors, or while
 //!   other waiters spin on all other processors. This is checked before each round of spins, so a
 //!   waiter spins at most one round too long. (A table that never sleeps is exempt.)
-//! - SPIN-2. A waiter that spins checks for a deadlock after its first round, like one that sleeps.
+//! - SPIN-2. A waiter that spins checks for a deadlock after its first round; one that does not
+//!   spin checks before it sleeps.
 //!
 //! A transaction stands for an active thread. One that sleeps in a wait counts as well: the thread
 //! that grants its lock makes it active, and a spinner must have stopped by then. Owners that rest

@@ -4,8 +4,8 @@
 //! are in flight the next group gathers; it may overlap with them (up to the limit of in-flight
 //! flushes) once it is half as large as the last group. So a stream of requests settles into a few
 //! groups of similar size, one gathering and the others in flight, whatever the rate: without the
-//! size rule, the second flush would start at the first request after the first flush, nearly
-//! empty, and all other requests would wait for a third.
+//! size rule, the second flush would start at the first request after the start of the first flush,
+//! nearly empty, and all other requests would wait for a third.
 //!
 //! This applies to requests with a waiter. A request without a waiter comes from a thread that has
 //! other work to do, which each write of a group interrupts: about 50 µs of processor time, as much

@@ -6,7 +6,7 @@
 //! restored from here (InnoDB's doublewrite buffer; the alternative, full page images in the log,
 //! makes the log several times larger).
 //!
-//! The file consists of places of 4 MiB; a batch fills one. Each area has two places, `2 × area`
+//! The file consists of places of 4 MiB; a batch takes one. Each area has two places, `2 × area`
 //! and the next, which its batches use alternately. A place is a header block of 4096 bytes and
 //! then the pages, in the header's order:
 //!

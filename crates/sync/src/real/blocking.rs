@@ -20,7 +20,8 @@ impl TimedWaitEnd {
     }
 }
 
-/// Calls the function that is set without the mutex. Returns true if the wait is over.
+/// Releases the mutex and calls the function, if one is set. Returns true if that may have ended
+/// the wait, so that the thread must not block.
 fn is_served<T: ?Sized>(guard: &mut MutexGuard<'_, T>) -> bool {
     before_blocking::is_set() && MutexGuard::unlocked(guard, before_blocking::call)
 }
@@ -115,7 +116,7 @@ pub unsafe fn park_at(
     token: ParkToken,
     timeout: Option<Instant>,
 ) -> ParkResult {
-    // Afterwards `validate` finds that the thread need not sleep, if it need not.
+    // If the call has ended the wait, `validate` finds that, and the thread does not sleep.
     before_blocking::call();
     // SAFETY: the caller's promise.
     unsafe { parking_lot_core::park(key, validate, before_sleep, timed_out, token, timeout) }

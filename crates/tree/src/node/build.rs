@@ -43,7 +43,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// The prefix that the fences imply: what both have in common; nothing below plus infinity.
+    /// The prefix that the fences imply: what both have in common; nothing if `high` is infinite.
     pub(super) fn prefix_len(&self) -> usize {
         match self.high {
             Some(high) => common_len(self.low, high),

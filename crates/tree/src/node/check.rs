@@ -2,7 +2,7 @@
 //!
 //! Bounds come first: every later step may trust that positions lie in the page, so that a message
 //! says what is wrong and not what followed from it. The caller has the page latched, or a copy of
-//! it; on a torn page the check says "damaged" and means nothing.
+//! it; if the read races with a writer, "damaged" means nothing.
 
 use super::build::Shape;
 use super::bytes::{NodeBytes, compare_bytes};

@@ -7,7 +7,8 @@
 //! : Over `[u8]`, a latched page, values and fences come out as slices of the page. Over an
 //!   optimistic page there are no slices: keys and fences are copied into the caller's vector, and
 //!   `validate` on the page decides afterwards whether they ever existed. Lengths that come from a
-//!   torn page are cut to what the format allows *before* a vector is sized by them.
+//!   read that raced with a writer are cut to what the format allows *before* a vector is sized by
+//!   them.
 
 use clearway_base::{KEY_LEN_MAX, PAGE_SIZE, PageId, TreeId};
 
@@ -18,7 +19,7 @@ use super::layout::{
     SLOT_LEN, SLOTS, TREE,
 };
 
-/// Most slots a page can hold; a torn page may claim more.
+/// Most slots a page can hold; a read that races with a writer may see a larger number.
 const COUNT_MAX: usize = (PAGE_SIZE - SLOTS) / SLOT_LEN;
 
 /// A node, for reading.
@@ -261,7 +262,8 @@ impl<'a, B: NodeBytes + ?Sized> Node<'a, B> {
         RECORD_OVERHEAD + suffix_len + value_len <= self.free_bytes()
     }
 
-    /// Whether the value at `slot` can become `value_len` bytes long where it is.
+    /// Whether the value at `slot` can become `value_len` bytes long in this node, after compaction
+    /// if need be.
     #[inline]
     pub(crate) fn fits_value(&self, slot: usize, value_len: usize) -> bool {
         value_len <= self.value_len(slot) + self.free_bytes()

@@ -36,7 +36,7 @@ pub(crate) enum Place {
 }
 
 impl<B: NodeBytes + ?Sized> Node<'_, B> {
-    /// Where `key` belongs. Total: on a torn page the answer means nothing.
+    /// Where `key` belongs. Total: if the read races with a writer, the answer means nothing.
     #[inline]
     pub(crate) fn place(&self, key: &[u8]) -> Place {
         let (low, low_len) = self.fence(LOW);

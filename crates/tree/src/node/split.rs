@@ -45,12 +45,13 @@ use super::layout::RECORD_OVERHEAD;
 use super::read::Node;
 use super::write::absorbed;
 
-/// The part of the records' bytes that an insertion at a node's very end leaves to the upper half,
-/// or at its very start to the lower half: a tree that grows at one end is about 94 % full.
+/// The divisor of the records' bytes for the part that an insertion at a node's very end leaves to
+/// the upper half, or at its very start to the lower half: a tree that grows at one end is about 94
+/// % full.
 const END_PART: usize = 16;
 
-/// A part of the records' bytes, on one side of an insertion, so small that the split may leave it
-/// a node of its own.
+/// One side of an insertion is so small that the split may leave it a node of its own if it has at
+/// most this part (one eighth) of the records' bytes.
 const SMALL_PART: usize = 8;
 
 /// The number of adjacent records, beside the insertion, that must have been inserted in rising (or

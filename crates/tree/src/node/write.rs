@@ -191,8 +191,8 @@ impl<'a> NodeMut<'a> {
             self.put_u16(GHOSTS, self.read().ghost_count().saturating_sub(1));
         }
         if word.offset() == heap_start {
-            // The lowest record's bytes join the gap at once: cheap, and common for the last one
-            // in. What a shrunken value left behind it stays garbage.
+            // The bytes of the lowest record, which was written last, join the gap at once. What a
+            // shrunken value left behind it stays garbage.
             self.put_u16(HEAP_START, heap_start + len);
         } else {
             self.put_u16(GARBAGE, garbage + len);
