@@ -129,6 +129,9 @@ pub struct Plan {
 pub struct Web {
     /// The tokens, in the order of the text.
     pub tokens: Vec<Range>,
+    /// True if something reads one of its values. A variable that is only written would be a
+    /// warning of the compiler, so a web that is not read shares its name with one that is.
+    pub is_read: bool,
 }
 
 /// A copy of a value, before a statement that reads a web and writes another by one token.

@@ -3,7 +3,9 @@
 //! In the order that is best if each web has a name of its own, two webs of a variable conflict if
 //! a write of one comes between a read of the other and the writes that the read sees. Webs without
 //! conflict share a name, as values without conflict share a register: each web gets the first name
-//! that no web with a conflict has. So a variable keeps its name where the order allows it.
+//! that no web with a conflict has. So a variable keeps its name where the order allows it. Webs
+//! that nothing reads come last. They get no name of their own: if they conflict with all names, a
+//! web that is read gets a new name with them.
 
 use std::collections::BTreeMap;
 
@@ -30,6 +32,16 @@ pub(super) struct Conflicting {
 #[derive(Default, Debug)]
 pub(super) struct Conflicts {
     pairs: BTreeMap<(usize, usize), Conflicting>,
+}
+
+/// The names that a variable's webs share.
+pub(super) struct Shared {
+    /// The name of each web, 0 for the variable's own.
+    pub(super) of_web: Vec<usize>,
+    /// Of each other name, the conflict that demands it.
+    pub(super) reasons: Vec<Conflicting>,
+    /// Webs that nothing reads and that conflict with all names; they have the variable's own.
+    pub(super) unplaced: Vec<usize>,
 }
 
 impl Conflicts {
@@ -76,24 +88,37 @@ impl Conflicts {
         self.pairs.get(&(one.min(other), one.max(other))).copied()
     }
 
-    /// Returns the name of each web, 0 for the variable's own, and of each other name the conflict
-    /// that demands it.
-    pub(super) fn names(&self, plan: &Plan) -> (Vec<usize>, Vec<Conflicting>) {
-        let mut of_web: Vec<usize> = vec![0];
-        let mut reasons = Vec::new();
-        for web in 1..plan.webs.len() {
+    /// Returns the names of a variable's webs.
+    pub(super) fn names(&self, plan: &Plan) -> Shared {
+        let mut of_web = vec![None; plan.webs.len()];
+        of_web[0] = Some(0);
+        let (mut reasons, mut unplaced) = (Vec::new(), Vec::new());
+        let (read, unread): (Vec<usize>, Vec<usize>) =
+            (1..plan.webs.len()).partition(|&web| plan.webs[web].is_read);
+        for &web in read.iter().chain(&unread) {
             let conflict = |name: usize| {
-                let mut sharing = (0..web).filter(|&other| of_web[other] == name);
-                sharing.find_map(|other| self.of(web, other))
+                let sharing = of_web.iter().enumerate().filter(|(_, one)| **one == Some(name));
+                sharing.into_iter().find_map(|(other, _)| self.of(web, other))
             };
             let free = (0..=reasons.len()).find(|&name| conflict(name).is_none());
-            let name = free.unwrap_or(reasons.len() + 1);
-            if name > reasons.len() {
-                reasons.extend(conflict(0));
-            }
-            of_web.push(name);
+            let shares = |other: &&usize| self.of(web, **other).is_none();
+            let partner =
+                if plan.webs[web].is_read { Some(&web) } else { read.iter().find(shares) };
+            of_web[web] = match (free, partner) {
+                (Some(_), _) => free,
+                (None, Some(&partner)) => {
+                    reasons.extend(conflict(0));
+                    of_web[partner] = Some(reasons.len());
+                    Some(reasons.len())
+                }
+                (None, None) => {
+                    unplaced.push(web);
+                    Some(0)
+                }
+            };
         }
-        (of_web, reasons)
+        let of_web = of_web.into_iter().map(|name| name.unwrap_or(0)).collect();
+        Shared { of_web, reasons, unplaced }
     }
 }
 

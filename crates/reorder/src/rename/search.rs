@@ -17,7 +17,7 @@ use super::{
     Candidate, Plan, Refusal, candidates,
     check::{self, Names, Side},
     edits::Named,
-    needed::{Conflicting, Conflicts},
+    needed::{Conflicting, Conflicts, Shared},
     tokens::Words,
 };
 use crate::{
@@ -98,9 +98,10 @@ pub(crate) fn pass<E>(
     let only = only_function(&chosen, options);
     let setting = Setting { options: only.as_ref().unwrap_or(options), ..setting };
     let old = Summaries::of_program(program, models);
-    let mut search = Search { parse, program, text, setting, before, words: &words, old };
+    let search = Search { parse, program, text, setting, before, words: &words, old: &old };
     let apart = search.version(&mut chosen)?;
-    search.share(&apart, &mut chosen);
+    let unplaced = search.share(&apart, &mut chosen);
+    search.place(unplaced, &mut chosen);
     let renamed = search.version(&mut chosen)?;
     Some(Renamed { is_whole: only.is_none(), ..renamed })
 }
@@ -140,6 +141,7 @@ fn hopeful(reports: &[Report]) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 /// A variable with the names of its webs.
+#[derive(Clone)]
 struct Chosen<'c> {
     candidate: &'c Candidate,
     plan: &'c Plan,
@@ -174,13 +176,13 @@ struct Search<'s, E> {
     before: &'s [Report],
     words: &'s Words<'s>,
     /// The summaries of the functions before the renaming.
-    old: Summaries<'s>,
+    old: &'s Summaries<'s>,
 }
 
 impl<'s, E> Search<'s, E> {
     /// Returns the text with the names of the variables, without the functions that do not cost
     /// less; these are taken from the list.
-    fn version(&mut self, chosen: &mut Vec<Chosen<'_>>) -> Option<Renamed> {
+    fn version(&self, chosen: &mut Vec<Chosen<'_>>) -> Option<Renamed> {
         let Setting { models, schema, options } = self.setting;
         loop {
             chosen.retain(Chosen::is_renamed);
@@ -235,14 +237,15 @@ impl<'s, E> Search<'s, E> {
         let models = self.setting.models;
         let (old, new) = (self.program.function(function), program.function(function));
         let (Some(old), Some(new)) = (old, new) else { return false };
-        let old = Flow::of(self.program, models, &self.old, old);
+        let old = Flow::of(self.program, models, self.old, old);
         let new = Flow::of(program, models, summaries, new);
         let old = Side { program: self.program, flow: &old };
         check::same(old, Side { program, flow: &new }, &names).is_ok()
     }
 
-    /// Lets webs share a name where the order of a text in which they do not allows it.
-    fn share(&self, apart: &Renamed, chosen: &mut [Chosen<'_>]) {
+    /// Lets webs share a name where the order of a text in which they do not allows it. Returns
+    /// the webs for which it allows none, each with the index of its variable.
+    fn share(&self, apart: &Renamed, chosen: &mut [Chosen<'_>]) -> Vec<(usize, usize)> {
         let Setting { models, schema, options } = self.setting;
         let mut conflicts: Vec<Conflicts> = chosen.iter().map(|_| Conflicts::default()).collect();
         let mut reports = apart.rewritten.transactions.iter();
@@ -257,14 +260,41 @@ impl<'s, E> Search<'s, E> {
             }
             Ok(())
         });
-        for (one, conflicts) in chosen.iter_mut().zip(conflicts) {
-            let (of_web, mut reasons) = conflicts.names(one.plan);
+        let mut all_unplaced = Vec::new();
+        for (at, (one, conflicts)) in chosen.iter_mut().zip(conflicts).enumerate() {
+            let Shared { of_web, mut reasons, unplaced } = conflicts.names(one.plan);
             for reason in &mut reasons {
                 reason.write = apart.trace.before(reason.write);
                 reason.read = apart.trace.before(reason.read);
             }
             (one.of_web, one.reasons) = (of_web, reasons);
+            all_unplaced.extend(unplaced.into_iter().map(|web| (at, web)));
         }
+        all_unplaced
+    }
+
+    /// Gives each of some webs the name with which its function costs least.
+    fn place(&self, webs: Vec<(usize, usize)>, chosen: &mut [Chosen<'_>]) {
+        for (at, web) in webs {
+            let names = 0..=chosen[at].reasons.len();
+            let cost_with = |name: usize| {
+                let mut trial = chosen.to_vec();
+                trial[at].of_web[web] = name;
+                self.cost_alone(&chosen[at].candidate.function, trial)
+            };
+            chosen[at].of_web[web] = names.min_by_key(|&name| cost_with(name)).unwrap_or(0);
+        }
+    }
+
+    /// Returns what a function costs with its renamed variables, if no other function is changed.
+    fn cost_alone(&self, function: &str, mut chosen: Vec<Chosen<'_>>) -> u128 {
+        chosen.retain(|one| one.candidate.function == function);
+        let only = Some(function.to_owned());
+        let options = Options { function: only, ..self.setting.options.clone() };
+        let setting = Setting { options: &options, ..self.setting };
+        let renamed = Search { setting, ..*self }.version(&mut chosen);
+        let reports = renamed.as_ref().map(|one| &one.rewritten.transactions[..]);
+        cost(reports.unwrap_or(self.before), function).1
     }
 }
 

@@ -118,6 +118,11 @@ impl<'s, 'a, 'p> Ends<'s, 'a, 'p> {
         self.join(end, self.base);
     }
 
+    /// Returns the roots of the webs of which something reads a value.
+    fn read_roots(&self) -> BTreeSet<End> {
+        self.read.iter().map(|&end| self.find(end)).collect()
+    }
+
     fn is_own(&self, place: &Place) -> bool {
         place.root == Root::Variable(self.variable)
     }
@@ -221,7 +226,7 @@ pub(super) fn of(all: &Analysis<'_, '_, '_>, variable: VariableIndex) -> Result<
         }
     }
     tokens.join_same(&mut ends);
-    tokens.join_unread(&mut ends);
+    tokens.join_unread_base(&mut ends);
     Ok(tokens.webs(&ends, all.uses))
 }
 
@@ -268,18 +273,15 @@ impl Tokens {
         }
     }
 
-    /// Joins each web that nothing reads with the web of the next token, or of the one before: a
-    /// variable that is only written would be a warning of the compiler.
-    fn join_unread(&self, ends: &mut Ends<'_, '_, '_>) {
-        let read: BTreeSet<End> = ends.read.iter().map(|&end| ends.find(end)).collect();
+    /// Joins the web of the declaration, if nothing reads it, with the first one that is read.
+    fn join_unread_base(&self, ends: &mut Ends<'_, '_, '_>) {
+        let read = ends.read_roots();
+        let base = ends.find(ends.base);
         let mut sorted = self.all.clone();
         sorted.sort();
-        let roots: Vec<End> = sorted.iter().map(|&(_, end)| ends.find(end)).collect();
-        for (at, root) in roots.iter().enumerate().filter(|(_, root)| !read.contains(root)) {
-            let mut near = roots[at..].iter().chain(roots[..at].iter().rev());
-            if let Some(&other) = near.find(|other| read.contains(other)) {
-                ends.join(*root, other);
-            }
+        let first = sorted.iter().map(|&(_, end)| ends.find(end)).find(|root| read.contains(root));
+        if let Some(first) = first.filter(|_| !read.contains(&base)) {
+            ends.join_base(first);
         }
     }
 
@@ -292,12 +294,14 @@ impl Tokens {
         if sorted.iter().any(|&(_, end)| ends.find(end) == base) {
             roots.push(base);
         }
-        let mut webs: Vec<Web> = roots.iter().map(|_| Web::default()).collect();
+        let read = ends.read_roots();
+        let new = |root: End| Web { tokens: Vec::new(), is_read: read.contains(&root) };
+        let mut webs: Vec<Web> = roots.iter().map(|&root| new(root)).collect();
         for &(range, end) in &sorted {
             let root = ends.find(end);
             let at = roots.iter().position(|&one| one == root).unwrap_or_else(|| {
                 roots.push(root);
-                webs.push(Web::default());
+                webs.push(new(root));
                 roots.len() - 1
             });
             webs[at].tokens.push(range);
