@@ -11,8 +11,8 @@
 //! key-range modes). The gap of key `A` is the open interval up to the next key (prior-key
 //! locking). The paper prints a 9 × 9 table; here it is only the test oracle of the rule.
 //!
-//! The fourth code of a part, `10`, is a group mode: compatible with itself and with no other code
-//! except `N`. No range lock uses it; with it the same algebra also covers intent locks that are
+//! The fourth code of a part, `10`, is compatible with itself and with `N`, and conflicts with `S`
+//! and `X`. No range lock uses it; with it the same algebra also covers intent locks that are
 //! stored in the lock table ([`RangeMode::of_intent`]).
 
 use std::fmt;

@@ -13,8 +13,9 @@
 //!   granted in the same latch hold.
 //! - RESOURCE-5. Tags never decrease, and are raised before the count falls (same latch hold).
 //!
-//! The counters and the waiting list belong to the holder of the spin latch. The tags are read
-//! without it, and a store of the table's parts raises them without it too.
+//! The counters and the waiting list belong to the holder of the spin latch. The tags may also be
+//! read without it, by an owner that has waited for its grant, and a store of the table's parts
+//! raises them without it.
 //!
 //! Algorithm: "Efficient Locking for Databases", section 3.2, algorithms 3 and 4, and the two tags
 //! of section 5.3. Differences: the paper wakes all waiters by a broadcast and lets them race,

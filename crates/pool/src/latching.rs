@@ -1,12 +1,13 @@
 //! From a page id to a latched page, which is read in if it is absent.
 //!
-//! Latch order. The pool's code waits for a page's latch only in the thread that loads pages, which
-//! then holds no other, and for a caller, which defines the order among pages: in `optimistic`,
-//! `shared` (which `pin` uses), `exclusive`, the `…_if_resident` forms of these (but not
-//! `try_exclusive_if_resident`), `format` and `OptimisticPage::latch_exclusive`. Cleaners and the
-//! clock never wait for a page's latch; they skip latched pages. A thread may therefore miss while
-//! it holds latches of other pages: what it waits for in that case (a part of the double-write
-//! area, the log, the disk) never waits for a page's latch.
+//! Latch order. The pool's code waits for a page's latch in two cases. The thread of the loader
+//! waits for one while it holds no other. And these calls wait on behalf of their caller, which
+//! defines the order among pages: `optimistic`, `shared` (which `pin` uses), `exclusive`, the
+//! `…_if_resident` forms of these (but not `try_exclusive_if_resident`), `format` and
+//! `OptimisticPage::latch_exclusive`. Cleaners and the clock never wait for a page's latch; they
+//! skip latched pages. A thread may therefore miss while it holds latches of other pages: what it
+//! waits for in that case (a part of the double-write area, the log, the disk) never waits for a
+//! page's latch.
 
 use clearway_base::{Lsn, PageId, Result};
 

@@ -26,10 +26,10 @@
 //! - TXN-LOG-SPACE-2. A transaction does nothing for its age to be known: the checkpointer notes
 //!   where the log ends, about twenty times a second while it takes no checkpoint, and the age is
 //!   computed from these notes.
-//! - TXN-LOG-SPACE-3. A reservation waits without a time limit only for a checkpoint that runs and
-//!   will free a segment, and for one that the checkpointer takes if it is requested: the condition
-//!   for the latter wait ([`LogSpace::can_give_back`] for the log's end, and a checkpointer that
-//!   runs) suffices for the checkpoint.
+//! - TXN-LOG-SPACE-3. A reservation waits without a time limit in two cases only: a checkpoint is
+//!   running that will free a segment; or [`LogSpace::can_give_back`] is true for the log's end and
+//!   a checkpointer runs. In the second case the checkpointer takes a checkpoint when it is asked
+//!   to, since it tests the same condition.
 
 use std::{
     sync::Arc,

@@ -9,8 +9,9 @@
 //! - SUSPENDED-1. A closure's transaction is listed while the closure runs on this thread: from
 //!   before its call to after its return, or around each poll of its future. The transaction of an
 //!   agent's task is also in a list of the agent's thread from the first time that the task's
-//!   closure is pending (in a repeated attempt, from its beginning) until the closure has returned,
-//!   and again during a commit or rollback that has to wait: its agent may have to go on with it.
+//!   closure is pending (in a repeated attempt, from its beginning) until the closure has returned.
+//!   It is listed again during a commit or rollback that has to wait, since the agent's thread may
+//!   be the one that must finish it.
 //! - SUSPENDED-2. The lists are read only when a lock was denied and a blocking wait begins.
 //!   Otherwise a closure costs some ten instructions, and writes the thread's own memory only.
 //! - SUSPENDED-3. A listed transaction that a thread of the engine ends (a rollback or a commit

@@ -7,10 +7,18 @@
 //! transaction does not see, not even the number of rows, such as `UPDATE t SET n = n + 1`, may
 //! change places with a read: nothing in the transaction shows which of the two was first. What
 //! another transaction sees may differ: `docs/reorder-isolation.md`.
+//!
+//! If a later query of the transaction sees what an update or deletion has left, the transaction
+//! does see its result. The update waits for a transaction that has changed the row, and keeps
+//! others from changing it. So all queries behind it whose results are seen, up to the later one,
+//! stay behind it: else they could see an older state than the row shows.
 
 use std::collections::BTreeSet;
 
-use super::{Context, Found, Isolation, Rule};
+use super::{
+    Context, Found, Isolation, Rule,
+    same_table::{self, Unknown},
+};
 use crate::{flow::place::Root, solve::UnitIndex};
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
@@ -27,8 +35,27 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
         if observes(first) && observes(later) {
             let reason = "both read, and the isolation level shows in which order".to_string();
             found.before(first, later, Rule::ReadOrder, reason);
+        } else if observes(later) && updates(context, first) {
+            let sees = |seer: &UnitIndex| {
+                observes(*seer) && same_table::between(context, (first, *seer), &Unknown).is_some()
+            };
+            if (later + 1..units.len()).any(|seer| sees(&seer)) {
+                let reason = "a later query sees what the write left, and the isolation level \
+                              shows in which order the two were"
+                    .to_string();
+                found.before(first, later, Rule::ReadOrder, reason);
+            }
         }
     }
+}
+
+/// Returns true if a unit updates or deletes rows: it waits for others that have changed them.
+fn updates(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
+    let mut queries = context.units.units[unit].queries();
+    queries.any(|query| {
+        let mut accesses = query.query.tables.values();
+        accesses.any(|access| access.deletes || !access.writes.is_empty())
+    })
 }
 
 /// Returns the units with a query of whose result more is read than whether it succeeded: the

@@ -43,7 +43,7 @@ pub(crate) struct Required<'q> {
 }
 
 /// Nothing is known about parameters.
-struct Unknown;
+pub(crate) struct Unknown;
 
 impl Parameters for Unknown {
     fn differ(&self, _: &str, _: &str, _: Required<'_>, _: Required<'_>) -> bool {

@@ -54,10 +54,11 @@ const END_PART: usize = 16;
 /// most this part (one eighth) of the records' bytes.
 const SMALL_PART: usize = 8;
 
-/// The number of adjacent records, beside the insertion, that must have been inserted in rising (or
-/// falling) order, after the neighbour on the other side, for the split to assume a sequence. By
-/// chance that happens once in 24 times: four random insertions came in this one order. One record
-/// less is enough if the other side is small ([`SMALL_PART`]).
+/// A split assumes a rising (falling) sequence if this number of adjacent records directly below
+/// (above) the insertion were inserted in rising (falling) order of their keys, each of them later
+/// than the record on the other side of the insertion. By chance that happens once in 24 times:
+/// four random insertions came in this one order. One record less is enough if the other side is
+/// small ([`SMALL_PART`]).
 const RUN_MIN: usize = 3;
 
 /// The rule by which a split divides a node's records.
@@ -129,8 +130,8 @@ impl Node<'_, [u8]> {
         }
         let above = total - below;
         let (rises, falls) = self.direction(insert_at, (below, above));
-        // If the node is split right behind the record before the insertion, the sequence's next
-        // keys go to the lower half; if it is split right before that record, to the upper half.
+        // A split at slot `insert_at` (`below`) leaves the sequence's next keys to the lower half,
+        // one at slot `insert_at - 1` (`keep_last`) to the upper half.
         let keep_last = below - self.record_bytes(insert_at - 1);
         match (rises, falls) {
             (false, false) => total / 2,

@@ -67,7 +67,9 @@ pub struct BlockingTransaction {
     pub txn: TxnName,
     /// The mode in which it holds the lock, or for which it waits.
     pub mode: &'static str,
-    /// True if it holds the lock; false if it only stands before the waiter in the queue.
+    /// True if the mode in which it holds the lock conflicts; false if it blocks only by a request
+    /// that goes before the waiter's: its first one, or the conversion of a lock that it holds in a
+    /// mode that does not conflict.
     pub holds: bool,
     /// A lower bound on the time that the transaction has been open. The beginning of a transaction
     /// is not timed, so this is the time since its first write or since its first wait for a lock,

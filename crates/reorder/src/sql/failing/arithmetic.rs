@@ -76,17 +76,10 @@ impl Names<'_> {
         let nullable = one.nullable.or(other.nullable);
         let ranges = (self.range(whole, &one.kind)?, self.range(whole, &other.kind)?);
         let factor = |value: &Expr| constants::number(value).map_or(f64::INFINITY, f64::abs);
-        let scaled = |range: Range, value: &Expr| Range {
-            most: range.most * factor(value).max(1.0),
-            ..range
-        };
+        let scaled = |range: Range, value| range.scaled(None, range.most * factor(value).max(1.0));
         let range = match ranges {
             (None, None) => return Ok(Shape { kind: Kind::Given, nullable }),
-            (Some(one), Some(other)) => Range {
-                most: one.most * other.most,
-                unsigned: false,
-                whole: one.whole && other.whole,
-            },
+            (Some(one), Some(other)) => one.scaled(Some(other), one.most * other.most),
             (Some(range), None) => scaled(range, right),
             (None, Some(range)) => scaled(range, left),
         };
@@ -100,7 +93,7 @@ impl Names<'_> {
         if range.whole && range.most > limit {
             return Err(may(whole, "be out of range"));
         }
-        Ok(Shape { kind: Kind::Number(Range { unsigned: false, ..range }), nullable })
+        Ok(Shape { kind: Kind::Number(range), nullable })
     }
 
     pub(super) fn quotient(&self, whole: &Expr, left: &Expr, right: &Expr) -> Result<Shape, Error> {
@@ -119,14 +112,25 @@ impl Names<'_> {
         if raises && of_rows && is_zero {
             return Err(may(whole, "divide by zero"));
         }
-        let range = self.range(whole, &one.kind)?.or(self.range(whole, &other.kind)?);
+        let ranges = (self.range(whole, &one.kind)?, self.range(whole, &other.kind)?);
         let nullable = one.nullable.or(other.nullable);
         let nullable = nullable.or_else(|| divisor.is_none().then(|| written(whole)));
-        let Some(range) = range else { return Ok(Shape { nullable, ..Shape::given() }) };
+        let Some(range) = ranges.0.or(ranges.1) else {
+            return Ok(Shape { nullable, ..Shape::given() });
+        };
         let is_whole = matches!(other.kind, Kind::Number(range) if range.whole);
         let grows = divisor.map_or(!is_whole, |number| number.abs() < 1.0);
-        let most = if grows { f64::INFINITY } else { range.most };
-        Ok(Shape { kind: Kind::Number(Range { most, unsigned: false, ..range }), nullable })
+        let most = if grows { f64::INFINITY } else { range.most / divisor.map_or(1.0, f64::abs) };
+        let range = Range { whole: range.whole, ..range.scaled(ranges.1, most) };
+        Ok(Shape { kind: Kind::Number(range), nullable })
+    }
+
+    /// Returns numbers with the other sign.
+    pub(super) fn negated(&self, whole: &Expr, range: Range) -> Result<Kind, Error> {
+        if self.server == Server::Postgresql && range.is_small() {
+            return Err(may(whole, "be out of range"));
+        }
+        Ok(Kind::Number(range.negated()))
     }
 
     /// Returns true for `NULLIF(…, 0)`.

@@ -3,7 +3,7 @@
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use super::{
-    Error, Names, may,
+    Error, Names, constants, may,
     operators::reads_row,
     shape::{Kind, Range, Shape},
     written,
@@ -67,10 +67,34 @@ impl Names<'_> {
                 Shape { nullable: null, ..first() }
             }
             "nullif" => Shape { nullable: null, ..first() },
-            "sum" | "avg" => Shape { kind: Kind::Number(number), nullable: null },
+            "sum" | "avg" => {
+                let range = match first().kind {
+                    Kind::Number(range) => range.scaled(None, f64::INFINITY),
+                    _ => number,
+                };
+                Shape { kind: Kind::Number(Range { whole: false, ..range }), nullable: null }
+            }
             "greatest" | "least" => all(),
-            "values" | "abs" | "round" | "floor" | "ceil" | "ceiling" | "lower" | "upper"
-            | "trim" | "ltrim" | "rtrim" | "btrim" | "reverse" => first(),
+            "values" | "trim" | "ltrim" | "rtrim" | "btrim" | "reverse" => first(),
+            "abs" => match first() {
+                Shape { kind: Kind::Number(range), nullable } if !range.unsigned => {
+                    Shape { kind: self.negated(whole, range)?, nullable }
+                }
+                shape => shape,
+            },
+            "round" | "floor" | "ceil" | "ceiling" => match &arguments[..] {
+                [number] => self.rounded(number, None)?,
+                [number, places] => self.rounded(number, Some(places))?,
+                _ => all(),
+            },
+            // A letter may become two (ICU).
+            "lower" | "upper" if self.server == Server::Postgresql => match first() {
+                Shape { kind: Kind::Text(_), nullable } => {
+                    Shape { kind: Kind::Text(None), nullable }
+                }
+                shape => shape,
+            },
+            "lower" | "upper" => first(),
             "if" | "iif" => match &shapes[..] {
                 [_, one, other] => one.clone().or(other.clone()),
                 _ => all(),
@@ -84,8 +108,14 @@ impl Names<'_> {
             | "strpos" | "instr" | "locate" | "position" | "sign" | "year" | "month" | "day"
             | "hour" | "minute" | "second" | "dayofweek" | "weekday" | "to_days" | "datediff"
             | "unix_timestamp" => of_all(Kind::whole(2_147_483_647.0)),
-            "date_part" => of_all(Kind::whole(f64::INFINITY)),
+            "date_part" => of_all(Kind::whole(2f64.powi(62))),
             "concat" => self.concat(&arguments)?,
+            "lpad" | "rpad" if shapes.get(1).is_some_and(|one| one.kind != Kind::Given) => {
+                return Err(may(whole, "be too long"));
+            }
+            "to_char" if shapes.get(1).is_some_and(|one| one.kind != Kind::Given) => {
+                return Err(may(whole, "use a text that is no format"));
+            }
             "concat_ws" | "replace" | "translate" | "initcap" | "lpad" | "rpad" | "to_char"
             | "date_format" | "quote" | "dayname" | "monthname" => of_all(Kind::Text(None)),
             "strftime" => Shape { kind: of_all(Kind::Text(None)).kind, nullable: null },
@@ -102,6 +132,20 @@ impl Names<'_> {
             _ if reads_row(self, whole) => return Err(may(whole, "raise an error")),
             _ => Shape::given(),
         })
+    }
+}
+
+impl Names<'_> {
+    /// Returns numbers that are rounded to places behind the point, to none if there is no number.
+    pub(super) fn rounded(&self, number: &Expr, places: Option<&Expr>) -> Result<Shape, Error> {
+        let shape = self.shape(number)?;
+        let behind = |places| constants::number(places).is_some_and(|places| places >= 0.0);
+        let is_before_point = places.is_some_and(|places| !behind(places));
+        let kind = match shape.kind {
+            Kind::Number(range) => Kind::Number(range.rounded(is_before_point)),
+            kind => kind,
+        };
+        Ok(Shape { kind, ..shape })
     }
 }
 

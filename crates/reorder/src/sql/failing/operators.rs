@@ -57,12 +57,12 @@ impl Names<'_> {
                 Ok(all)
             }
             Expr::Subquery(query) => self.scalar(expression, query),
-            Expr::Extract { expr, .. } => self.of_argument(expr, Kind::whole(f64::INFINITY)),
+            Expr::Extract { expr, .. } => self.of_argument(expr, Kind::whole(2f64.powi(62))),
             Expr::Position { expr, r#in } => {
                 let all = self.shape(expr)?.or(self.shape(r#in)?);
                 Ok(Shape { kind: Kind::whole(2_147_483_647.0), ..all })
             }
-            Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => self.shape(expr),
+            Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => self.rounded(expr, None),
             Expr::Trim { expr, .. } => self.shape(expr),
             Expr::Substring { expr, substring_from, substring_for, .. } => {
                 let given = [substring_from, substring_for].into_iter().flatten().map(|one| &**one);
@@ -191,10 +191,7 @@ impl Names<'_> {
                     Kind::Number(range) if range.unsigned && self.server == Server::Mysql => {
                         Err(may(whole, "be out of range"))
                     }
-                    Kind::Number(range) => {
-                        let kind = Kind::Number(Range { unsigned: false, ..range });
-                        Ok(Shape { kind, ..shape })
-                    }
+                    Kind::Number(range) => Ok(Shape { kind: self.negated(whole, range)?, ..shape }),
                     Kind::Given => Ok(shape),
                     _ if self.server == Server::Sqlite || shape.kind.is_time() => Ok(shape),
                     _ => Err(may(whole, "be out of range")),
@@ -234,7 +231,12 @@ impl Names<'_> {
             Op::Multiply => self.product(whole, left, right),
             Op::Divide | Op::Modulo | Op::MyIntegerDivide => self.quotient(whole, left, right),
             // In MySQL it is `OR`.
-            Op::StringConcat if self.server != Server::Mysql => self.concat(&[left, right]),
+            Op::StringConcat if self.server != Server::Mysql => {
+                if self.shape(left)?.kind.is_array() || self.shape(right)?.kind.is_array() {
+                    return Err(may(whole, "join arrays of different dimensions"));
+                }
+                self.concat(&[left, right])
+            }
             Op::Arrow | Op::LongArrow => {
                 let json = self.shape(left)?;
                 self.shape(right)?;

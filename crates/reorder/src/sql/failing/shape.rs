@@ -28,7 +28,8 @@ pub(super) enum Kind {
 /// A range of numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Range {
-    /// The largest number.
+    /// The largest number; infinite for `numeric` without limits, which may be larger than each
+    /// number with a floating point.
     pub(super) most: f64,
     /// True if no number is less than zero.
     pub(super) unsigned: bool,
@@ -38,6 +39,10 @@ pub(super) struct Range {
 
 /// The range of types whose sums are assumed to be in range: six digits.
 const WIDE: f64 = 999_999.0;
+
+/// The largest number of `real`, and of `double precision`.
+const REAL: f64 = f32::MAX as f64;
+const DOUBLE: f64 = f64::MAX;
 
 impl Shape {
     /// Returns values that come from no row.
@@ -73,7 +78,7 @@ impl Kind {
             Kind::Number(Range { most, unsigned, whole: true })
         };
         let other = || Kind::Other(ty.to_owned());
-        if ty.contains('[') {
+        if is_array(ty) {
             return other();
         }
         match word {
@@ -89,11 +94,7 @@ impl Kind {
                 Kind::Number(Range { most: decimal(ty, server), unsigned, whole: false })
             }
             "real" | "float" | "float4" | "float8" | "double" => {
-                let most = if ty.contains('(') && server == Server::Mysql {
-                    decimal(ty, server)
-                } else {
-                    f64::INFINITY
-                };
+                let most = floating(ty, word, server);
                 Kind::Number(Range { most, unsigned, whole: false })
             }
             "text" | "citext" | "longtext" | "clob"
@@ -152,6 +153,11 @@ impl Kind {
         }
     }
 
+    /// Returns true for an array.
+    pub(super) fn is_array(&self) -> bool {
+        matches!(self, Kind::Other(ty) if is_array(ty))
+    }
+
     /// Returns true for a date, a time or both.
     pub(super) fn is_time(&self) -> bool {
         let Kind::Other(ty) = self else { return false };
@@ -163,6 +169,36 @@ impl Range {
     /// Returns true for PostgreSQL's `smallint`.
     pub(super) fn is_small(self) -> bool {
         self.whole && self.most <= 32_767.0
+    }
+
+    /// Returns true for numbers with a floating point.
+    fn is_floating(self) -> bool {
+        !self.whole && (REAL..=DOUBLE).contains(&self.most)
+    }
+
+    /// Returns the products or quotients of numbers of two ranges, up to `most` if they have no
+    /// floating point. Those that have one are assumed to be in the wider range.
+    pub(super) fn scaled(self, other: Option<Range>, most: f64) -> Range {
+        let ranges = [Some(self), other];
+        let floating = ranges.into_iter().flatten().filter(|range| range.is_floating());
+        let floating = floating.map(|range| range.most).reduce(f64::max);
+        let is_finite = ranges.iter().flatten().all(|range| range.most.is_finite());
+        let most = if is_finite { most.min(DOUBLE) } else { most };
+        let whole = self.whole && other.is_none_or(|other| other.whole);
+        Range { most: floating.unwrap_or(most), unsigned: false, whole }
+    }
+
+    /// Returns the numbers with the other sign, of which a type with fewer than six digits may have
+    /// one too few.
+    pub(super) fn negated(self) -> Range {
+        let is_narrow = self.whole && self.most < WIDE;
+        Range { most: self.most + f64::from(u8::from(is_narrow)), unsigned: false, ..self }
+    }
+
+    /// Returns the numbers rounded to digits behind the point, or before it as well.
+    pub(super) fn rounded(self, is_before_point: bool) -> Range {
+        let most = if is_before_point { self.most * 10.0 } else { self.most.ceil() };
+        Range { most: if self.is_floating() { self.most } else { most }, ..self }
     }
 
     /// Returns the sums of numbers of two ranges, which are assumed to be in the wider one.
@@ -183,6 +219,23 @@ fn numbers(ty: &str) -> Vec<i32> {
 /// Returns the number of characters of a type.
 fn length(ty: &str) -> Option<usize> {
     usize::try_from(*numbers(ty).first()?).ok()
+}
+
+fn is_array(ty: &str) -> bool {
+    ty.contains('[') || ty.ends_with(" array")
+}
+
+/// Returns the largest number of a type with a floating point.
+fn floating(ty: &str, word: &str, server: Server) -> f64 {
+    let has_digits = ty.contains('(');
+    let is_single = match server {
+        Server::Postgresql if word == "float" && has_digits => numbers(ty).iter().all(|&n| n <= 24),
+        Server::Postgresql => matches!(word, "real" | "float4"),
+        Server::Mysql if has_digits => return decimal(ty, server),
+        Server::Mysql => matches!(word, "float" | "float4"),
+        Server::Sqlite => false,
+    };
+    if is_single { REAL } else { DOUBLE }
 }
 
 /// Returns the largest number of a decimal type: a larger one with more places is rounded to the

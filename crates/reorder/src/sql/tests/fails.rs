@@ -29,7 +29,12 @@ fn check(server: Server, cases: &[(&str, &str)]) {
         Postgresql => format!("{TABLES}{POLICIES}"),
         Sqlite => TABLES.to_owned(),
     };
-    let schema = schema::parse(&ddl, server).expect("the DDL is understood");
+    check_with(server, &ddl, cases);
+}
+
+/// Checks which error a query on tables may raise.
+fn check_with(server: Server, ddl: &str, cases: &[(&str, &str)]) {
+    let schema = schema::parse(ddl, server).expect("the DDL is understood");
     let mut wrong = Vec::new();
     for &(text, expected) in cases {
         let found = match analyze(text, server, &schema) {
@@ -161,6 +166,54 @@ fn sqlite_only_refuses_nulls() {
             ("UPDATE t SET m = n", "`n` may be null, which `m` must not be"),
         ],
     );
+}
+
+#[test]
+fn numbers_with_a_floating_point_signs_and_rounding() {
+    const DDL: &str = "
+        CREATE TABLE t (id integer PRIMARY KEY, n integer, s smallint, x double precision,
+                        y real, z float(24), u numeric, p numeric(6,2), q numeric(6));";
+    const TINY: &str = "CREATE TABLE t (id integer PRIMARY KEY, i TINYINT, m MEDIUMINT, f FLOAT,
+                                        x DOUBLE, p DECIMAL(6,2));";
+    let cases = [
+        ("UPDATE t SET x = x * x, y = y * y / 3, z = z / 0.1, n = -n WHERE abs(n) > 3", ""),
+        ("UPDATE t SET x = p, x = p * $1, y = p * 2.5, x = x / 3, x = p / nullif(n, 0)", ""),
+        ("UPDATE t SET x = (SELECT sum(p) FROM t), u = x, u = p * $1, u = ceil(p)", ""),
+        ("UPDATE t SET x = extract(epoch FROM now()), n = floor(p), q = round(q, 2)", ""),
+        ("UPDATE t SET s = -s", "`-s` may be out of range"),
+        ("SELECT abs(s) FROM t", "`abs(s)` may be out of range"),
+        ("UPDATE t SET y = x", "`x` may not fit into `y`"),
+        ("UPDATE t SET z = x", "`x` may not fit into `z`"),
+        ("UPDATE t SET x = u", "`u` may not fit into `x`"),
+        ("UPDATE t SET x = u * 2", "`u * 2` may not fit into `x`"),
+        ("UPDATE t SET p = ceil(p)", "`CEIL(p)` may not fit into `p`"),
+        ("UPDATE t SET p = round(p, 1)", "`round(p, 1)` may not fit into `p`"),
+        ("UPDATE t SET q = round(q, -2)", "`round(q, -2)` may not fit into `q`"),
+    ];
+    check_with(Postgresql, DDL, &cases);
+    let cases = [
+        ("UPDATE t SET m = -m, x = x * f, x = f, f = f * 2, p = floor(p / 10)", ""),
+        ("UPDATE t SET i = -i", "`-i` may not fit into `i`"),
+        ("UPDATE t SET i = abs(i)", "`abs(i)` may not fit into `i`"),
+        ("UPDATE t SET f = x", "`x` may not fit into `f`"),
+        ("UPDATE t SET p = round(p)", "`round(p)` may not fit into `p`"),
+    ];
+    check_with(Mysql, TINY, &cases);
+}
+
+#[test]
+fn texts_and_arrays_of_rows_may_be_refused() {
+    const DDL: &str = "CREATE TABLE t (id integer PRIMARY KEY, n integer, v varchar(9), x text,
+                                       a integer[], at timestamp);";
+    let cases = [
+        ("UPDATE t SET x = lower(v), x = lpad(x, 10), x = rpad(x, $1, v)", ""),
+        ("UPDATE t SET x = to_char(n, '999'), x = to_char(at, $1), v = trim(v)", ""),
+        ("UPDATE t SET v = upper(v)", "`upper(v)` may not fit into `v`"),
+        ("UPDATE t SET x = lpad(x, n)", "`lpad(x, n)` may be too long"),
+        ("UPDATE t SET x = to_char(n, x)", "`to_char(n, x)` may use a text that is no format"),
+        ("UPDATE t SET a = a || 1", "`a || 1` may join arrays of different dimensions"),
+    ];
+    check_with(Postgresql, DDL, &cases);
 }
 
 #[test]
