@@ -290,9 +290,10 @@ impl LockTable {
     /// another only under that latch. In the same latch hold it found the gap of `from` free, or
     /// found that it holds that gap in X itself: it has read what former holders of the gap left in
     /// the tag, now or when it was granted the gap (BUCKET-3). Or it holds an absolute X that
-    /// covers both keys: former holders raised the tag before they released the intent locks for
-    /// which that X waited. So this call reads the tag of `from` without the latch of its bucket.
-    /// It takes the latch of `to` only if the tag of `to` is lower: tags never decrease (BUCKET-2).
+    /// covers both keys. A former holder of the gap raised the tag before it released its intent
+    /// lock, and the X was granted only after that release. So this call reads the tag of `from`
+    /// without the latch of its bucket. It takes the latch of `to` only if the tag of `to` is
+    /// lower: tags never decrease (BUCKET-2).
     #[inline]
     pub fn pass_tag(&self, from: LockId, to: LockId) {
         let tag = self.bucket(from).tag();

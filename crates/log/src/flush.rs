@@ -28,9 +28,9 @@
 //!   reads the wake thresholds (`WakeThresholds`). It takes the schedule's mutex in two cases only:
 //!   - it has a waiter, and the highest requested LSN is at or above the threshold of requests with
 //!     a waiter;
-//!   - it has none, it raised `requested`, and its LSN is at or above the threshold of requests
-//!     without a waiter, or at or above the other one while `awaited` is above the end of the last
-//!     group.
+//!   - it has no waiter, it raised `requested`, and one of two conditions holds: its LSN is at or
+//!     above the threshold of requests without a waiter; or its LSN is at or above that of requests
+//!     with a waiter, and `awaited` is above the end of the last group.
 //!
 //!   A flusher writes both thresholds; `decide` then reads `requested` and `awaited`. All accesses
 //!   are SeqCst. So if a requester does not take the mutex because it has read a threshold that is

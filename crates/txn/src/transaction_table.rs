@@ -62,8 +62,8 @@ const NUMBER_BITS: u32 = 16;
 /// Bits that count the transactions of a `TransactionState`, below the epoch's.
 const SEQUENCE_BITS: u32 = 32;
 /// A new participant record is made for a user's transaction only if fewer than this number are in
-/// use. The others are for the engine's own work, even while an opening undoes this number of
-/// transactions. Records that are left to recovery (TXN-TABLE-6) are in use.
+/// use. The records above this number are for the engine's own work, so it can begin even while an
+/// opening undoes 65,000 transactions. Records that are left to recovery (TXN-TABLE-6) are in use.
 pub(crate) const TRANSACTIONS_MAX: u32 = 65_000;
 /// Upper bound on all of them.
 pub(crate) const ALL_TRANSACTIONS_MAX: u32 = PARTICIPANTS_MAX;

@@ -20,9 +20,9 @@
 //!   path again: each owner on it is still in the same wait, by number, as when the search met it,
 //!   and each edge still exists. Let the second walk see the edge `i → j` at the time `t(i)` and,
 //!   later, the edge that leaves `j` at `t(j)`. `j` was in the same wait from the search until
-//!   `t(j)`, so it moved neither at `t(i)` nor since. The last edge leads to the searcher, which
-//!   does not move either, so the last owner stays blocked, therefore the one before it, and so on
-//!   to the first.
+//!   `t(j)`, and `t(i)` is earlier, so `j` did not move between `t(i)` and `t(j)`. The last edge
+//!   leads to the searcher, which does not move either, so the last owner stays blocked, therefore
+//!   the one before it, and so on to the first.
 //! - GRAPH-3. `walk` continues through polled waiters, which check for deadlocks only when they are
 //!   polled. It stops at blocking waits: a waiter whose thread blocks repeats its deadlock check,
 //!   so a detector that repeats its checks need not walk through it.

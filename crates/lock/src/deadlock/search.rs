@@ -45,8 +45,8 @@
 //!
 //! - It removes edges: those of `x`, which no longer waits, and those that lead to `x` because of
 //!   its request or conversion. What `x` holds keeps its edges. A waiter `i` behind the newcomer
-//!   `x` has edges to the owners that block `x` instead (`Entries::blockers`). Of these edges,
-//!   those that `i` has without `x` stay; the others are removed.
+//!   `x` has edges to the owners that block `x` instead (`Entries::blockers`). Of these edges, `i`
+//!   keeps those that it would have if `x` had never been in the queue; the others are removed.
 //! - It creates no edge by itself. Its latch hold may grant waiters that only `x` blocked, and a
 //!   grant creates edges to the granted owner `k`: an event of `k` in the sense of step 2,
 //!   whichever thread performs it, for `k` publishes another wait only after it has picked the

@@ -14,9 +14,10 @@
 //! # Duration
 //! Under SPIN-1 a spinner takes processor time only from other programs, whereas a sleeper costs
 //! time twice: its own, and that of the next waiter, since the lock is handed over and no thread
-//! uses it while its new holder wakes up. If a waiter stopped spinning after the time that it takes
-//! to wake a thread, the next waiter would stop as well, and the one after it: they would alternate
-//! in sleeping for ever. So a waiter spins for several times as long as it takes to wake a thread.
+//! uses it while its new holder wakes up. If a waiter spun only as long as it takes to wake a
+//! thread, then once one waiter sleeps, the next one would spin in vain while that one is being
+//! woken, and would go to sleep too, and so would every waiter after it. So a waiter spins for
+//! several times as long as it takes to wake a thread.
 
 use std::sync::OnceLock;
 

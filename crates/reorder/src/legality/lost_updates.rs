@@ -32,9 +32,10 @@
 //! also inserts into the table, or assigns a column by which it chooses, be it itself, or if a
 //! trigger or the like changes the table: behind a wait for a row it does not find the rows that
 //! the other transaction has added meanwhile. So is an update by a key whose row the transaction
-//! may insert, or with a further condition on a column that another query assigns. MySQL at
-//! repeatable read finds them, but there each of the two may lock the gap into which the other one
-//! inserts, which is a deadlock.
+//! may insert, or with a further condition on a column that another query assigns, or that it
+//! assigns itself if the program does not ask for the number of rows: if the condition fails, it
+//! holds no lock, and the transaction goes on. MySQL at repeatable read finds them, but there each
+//! of the two may lock the gap into which the other one inserts, which is a deadlock.
 //!
 //! PostgreSQL's repeatable read needs no such order: the update of a row fails that another
 //! transaction has changed since the snapshot. In MySQL and MariaDB the first plain read takes the
@@ -58,7 +59,9 @@ use self::{
     keeper::keeper,
     written::{Written, written},
 };
-use super::{Context, Found, Isolation, Rule, conversions, same_row::calls};
+use super::{
+    Context, Found, Isolation, Rule, conversions, read_order::with_results_read, same_row::calls,
+};
 use crate::{
     api::Server,
     schema::{Table, Tables},
@@ -77,11 +80,13 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
         .collect();
     let Some(&first) = locking.first() else { return };
     let written = written(context);
+    let counted = with_results_read(context);
     let (influence, calls) = (OnceCell::new(), OnceCell::new());
     for (later, unit) in units.iter().enumerate().skip(first + 1) {
         for query in unit.queries() {
             let influence = || influence.get_or_init(|| Influence::of(context));
-            for danger in dangers(context, &written, query) {
+            let is_counted = counted.contains(&later);
+            for danger in dangers(context, &written, query, is_counted) {
                 if danger.needs_influence()
                     && !changes_rows(&query.query)
                     && !influence().is_of(context, later)

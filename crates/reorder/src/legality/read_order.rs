@@ -19,7 +19,7 @@ use super::{
     Context, Found, Isolation, Rule,
     same_table::{self, Unknown},
 };
-use crate::{flow::place::Root, solve::UnitIndex};
+use crate::{flow::place::Root, solve::UnitIndex, sql::TableAccess};
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     if context.isolation == Isolation::Serializable || context.relaxed_reads {
@@ -36,10 +36,8 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
             let reason = "both read, and the isolation level shows in which order".to_string();
             found.before(first, later, Rule::ReadOrder, reason);
         } else if observes(later) && updates(context, first) {
-            let sees = |seer: &UnitIndex| {
-                observes(*seer) && same_table::between(context, (first, *seer), &Unknown).is_some()
-            };
-            if (later + 1..units.len()).any(|seer| sees(&seer)) {
+            let mut seers = later + 1..units.len();
+            if seers.any(|seer| observes(seer) && sees(context, seer, first)) {
                 let reason = "a later query sees what the write left, and the isolation level \
                               shows in which order the two were"
                     .to_string();
@@ -58,9 +56,26 @@ fn updates(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
     })
 }
 
+/// Returns true if a unit reads columns that another one has updated, or rows of a table from which
+/// that one has deleted.
+fn sees(context: &Context<'_, '_, '_>, seer: UnitIndex, writer: UnitIndex) -> bool {
+    let units = &context.units.units;
+    let accesses = |unit: UnitIndex| units[unit].queries().flat_map(|one| &one.query.tables);
+    let reads_written = |(name, access): (&String, &TableAccess)| {
+        accesses(writer).any(|(other, write)| {
+            let bases = context.schema.base_tables(other);
+            let is_shared = !context.schema.base_tables(name).is_disjoint(&bases);
+            let by_view = !bases.contains(name);
+            is_shared && (write.deletes || by_view || access.reads.overlap(&write.writes))
+        })
+    };
+    same_table::between(context, (writer, seer), &Unknown).is_some()
+        && accesses(seer).any(reads_written)
+}
+
 /// Returns the units with a query of whose result more is read than whether it succeeded: the
 /// number of rows that it changed.
-fn with_results_read(context: &Context<'_, '_, '_>) -> BTreeSet<UnitIndex> {
+pub(super) fn with_results_read(context: &Context<'_, '_, '_>) -> BTreeSet<UnitIndex> {
     let flow = context.flow;
     let mut found = BTreeSet::new();
     let nodes = (0..flow.effects.len()).filter(|&node| flow.effects[node].result);

@@ -58,7 +58,7 @@ impl<'a> Shape<'a> {
 }
 
 /// A node under construction, in a page of its own. Only the node's header begins as zeros: the
-/// gap holds whatever the last node that was built here left, and never leaves the builder.
+/// free space has what the last node that was built here left, and never leaves the builder.
 pub(super) struct Builder {
     page: SparePage,
     prefix_len: usize,

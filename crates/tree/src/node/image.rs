@@ -1,14 +1,14 @@
-//! A node as log records carry it: all its bytes but the pool's header and the gap.
+//! A node as log records carry it: all its bytes but the pool's header and the free space.
 //!
 //! ```text
-//!   page    | pool's header | node header | slots | gap ... | heap ... | unused |
+//!   page    | pool's header | node header | slots | free .. | heap ... | unused |
 //!   image                   | node header | slots |           heap ... |
 //! ```
 //!
 //! What moves between pages (the upper half of a split, a node that is merged away, a root's
 //! content) is logged as an image, because redo looks at one page at a time and may find the other
 //! page newer (op invariant 2). An image is always that of a compact node, so a page that is
-//! written from it has one gap and no garbage.
+//! written from it has no garbage.
 //!
 //! Invariant: an [`Image`] has lengths that add up and lie in a page; it exists only through
 //! [`Image::parse`], so writing one never fails. The records inside are as sound as the node was:

@@ -5,18 +5,19 @@
 //! them on buffers. Where room is short a method compacts first.
 //!
 //! Two kinds of change
-//! : *In place*: insert, remove, value, ghost. They move slots, take from the gap and count
-//!   garbage; cheap, and what transactions do. *Rebuilding*: whatever changes fences or the foster
-//!   child, and compaction. They write a new node beside the old one and copy it over, in a few
-//!   microseconds. System transactions do this, and so does a user's insert or longer value for
-//!   which the gap is too small.
+//! : *In place*: to insert or remove a record, replace a value, set or clear the ghost flag. These
+//!   changes move slots, take bytes from the free space between slots and heap, and count freed
+//!   bytes as garbage. They are cheap, and most changes of transactions are of this kind.
+//!   *Rebuilding*: whatever changes fences or the foster child, and compaction. They write a new
+//!   node beside the old one and copy it over, in a few microseconds. System transactions do this,
+//!   and so does a user's insert or longer value for which the free space is too small.
 //!
 //! Garbage
-//! : If a removed record is the lowest of the heap, its bytes join the gap at once. All other bytes
-//!   that become free are counted as garbage, and compaction joins them to the gap when an
-//!   insertion or a longer value finds the gap too small. A deleted record's bytes are *not*
-//!   garbage: its ghost keeps them until it is reclaimed or inserted over, so that the undo of a
-//!   deletion usually has room in place.
+//! : If a removed record is the lowest of the heap, its bytes join the free space at once. All
+//!   other bytes that become free are counted as garbage, and compaction joins them to the free
+//!   space when an insertion or a longer value finds it too small. A deleted record's bytes are
+//!   *not* garbage: its ghost keeps them until it is reclaimed or inserted over, so that the undo
+//!   of a deletion usually has room in place.
 
 use clearway_base::{PAGE_SIZE, PageId, TreeId};
 
@@ -191,7 +192,7 @@ impl<'a> NodeMut<'a> {
             self.put_u16(GHOSTS, self.read().ghost_count().saturating_sub(1));
         }
         if word.offset() == heap_start {
-            // The bytes of the lowest record, which was written last, join the gap at once. What a
+            // The bytes of the lowest record, written last, join the free space at once. What a
             // shrunken value left behind it stays garbage.
             self.put_u16(HEAP_START, heap_start + len);
         } else {
@@ -203,7 +204,7 @@ impl<'a> NodeMut<'a> {
         true
     }
 
-    /// Moves all records together, so that all free bytes are one gap.
+    /// Moves all records together, so that all free bytes are one range.
     pub(crate) fn compact(&mut self) {
         let node = self.read();
         // Fails for a damaged node only, which then stays as it is.
@@ -289,7 +290,7 @@ impl<'a> NodeMut<'a> {
         }
     }
 
-    /// Writes a record into the gap.
+    /// Writes a record into the free space.
     fn write_record(&mut self, at: usize, suffix: &[u8], value: &[u8]) {
         let value_at = at + RECORD_HEADER + suffix.len();
         self.put_u16(at, value.len());

@@ -11,8 +11,9 @@
 //! - RETRY-1. The canonical order is that of lock identities, the same for all transactions.
 //! - RETRY-2. These locks are in addition: a statement requests all locks it needs as always. So
 //!   nothing depends on them. If one is not granted soon, the attempt leaves out this one and all
-//!   that follow. It is possible that the statements of this attempt do not need these locks: a
-//!   statement that skips locked entries, for example, passes over them.
+//!   that follow. The statements of this attempt may not need the locks that are left out: a scan
+//!   that skips locked entries, for example, passes over an entry whose lock another transaction
+//!   holds.
 //! - RETRY-3. The next attempt of a transaction with many locks takes none of them first: it would
 //!   block many other transactions while it queues up.
 //! - RETRY-4. A wait for one of these locks is published like every wait, under the key's name if

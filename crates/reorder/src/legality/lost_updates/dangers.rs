@@ -75,11 +75,12 @@ impl Danger {
     }
 }
 
-/// Returns the dangers of a query.
+/// Returns the dangers of a query. `is_counted` is true if the program asks for the number of rows.
 pub(super) fn dangers(
     context: &Context<'_, '_, '_>,
     written: &Written,
     query: &UnitQuery,
+    is_counted: bool,
 ) -> Vec<Danger> {
     let mut found = Vec::new();
     for (name, access) in &query.query.tables {
@@ -91,7 +92,7 @@ pub(super) fn dangers(
             continue;
         }
         let kind = match access.changes() && access.occurrences < 2 {
-            true => misses_rows(context, written, query, name, access)
+            true => misses_rows(context, written, query, name, is_counted)
                 .then_some(Kind::Written { locks_help: false }),
             false => overtaken(context, written, query, name),
         };
@@ -194,13 +195,17 @@ fn misses_rows(
     written: &Written,
     query: &UnitQuery,
     name: &str,
-    access: &TableAccess,
+    is_counted: bool,
 ) -> bool {
+    let access = &query.query.tables[name];
     if access.writes.is_empty() && !access.deletes {
         return false;
     }
     let is_key = !access.deletes && is_key(context, name, access);
     if !is_key && access.chosen_by.overlap(&access.writes) {
+        return true;
+    }
+    if !is_counted && chosen_by(context, name, access).overlap(&access.writes) {
         return true;
     }
     let tables = context.schema.base_tables(name);

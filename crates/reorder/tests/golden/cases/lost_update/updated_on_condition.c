@@ -1,6 +1,7 @@
 // The update locks no row if the item is sold out: it does not replace the lock of the region.
-// Nothing moves behind the read; the two updates may change places.
-// expect: moves
+// Nothing moves behind the read. The two updates stay as well: if the item is sold out, the second
+// one locks nothing, and the transaction goes on.
+// expect: unchanged
 // keeps: lost update, others from writing `item`
 #include <stdlib.h>
 
