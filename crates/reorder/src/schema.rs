@@ -123,6 +123,8 @@ pub struct Column {
     pub numbered: bool,
     /// True if the server computes it from other columns.
     pub computed: bool,
+    /// True if it only takes values of its type on SQLite: the table is `STRICT`.
+    pub strict: bool,
     /// True if an `INSERT` without names of columns gives it no value.
     pub invisible: bool,
     /// True if the server sets it to the time of each `UPDATE`, or may do so.

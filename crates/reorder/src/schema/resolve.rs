@@ -261,7 +261,7 @@ impl Builder {
         if let Some(elements) = part.group() {
             complete &= self.elements(&mut table, elements)?;
         }
-        let (mut tail, mut without_rowid) = (part, false);
+        let (mut tail, mut without_rowid, mut strict) = (part, false, false);
         while !tail.is_end() {
             if tail.eat(&["INHERITS"]) {
                 let parents = tail.group().ok_or_else(|| not_understood(&tail))?;
@@ -273,6 +273,7 @@ impl Builder {
                 break;
             }
             without_rowid |= tail.is(&["WITHOUT", "ROWID"]);
+            strict |= tail.is(&["STRICT"]);
             if self.server != Server::Sqlite && tail.eat(&["PARTITION", "BY"]) {
                 self.partitions(&mut table, &mut tail);
             } else if self.server == Server::Mysql && tail.eat(&["ENGINE"]) {
@@ -283,6 +284,7 @@ impl Builder {
         }
         if self.server == Server::Sqlite {
             number_rows(&mut table, without_rowid);
+            table.columns.iter_mut().for_each(|column| column.strict = strict);
         }
         if !complete {
             table.columns.clear();

@@ -239,10 +239,10 @@ impl<'s> Names<'s> {
         if let (Some(null), true) = (&shape.nullable, column.not_null) {
             return Err(format!("`{null}` may be null, which `{}` must not be", column.name));
         }
-        if self.server == Server::Sqlite {
-            return Ok(());
-        }
         let target = Kind::of_type(self.base(&column.ty), self.server);
+        if self.server == Server::Sqlite {
+            return self.assign_strictly(column, &shape.kind, &target, value);
+        }
         let fits = match constants::literal(value) {
             Some(literal) => constants::fits(&literal, self.base(&column.ty), &target),
             None => shape.kind.fits(&target),
@@ -251,6 +251,47 @@ impl<'s> Names<'s> {
             return Ok(());
         }
         Err(may(value, &format!("not fit into `{}`", column.name)))
+    }
+
+    /// Returns an error if a column of a `STRICT` table may refuse a value.
+    fn assign_strictly(
+        &self,
+        column: &Column,
+        kind: &Kind,
+        target: &Kind,
+        value: &Expr,
+    ) -> Result<(), Error> {
+        let fits = match (kind, target) {
+            (Kind::Given, _) => true,
+            (Kind::Number(one), Kind::Number(column)) => one.whole || !column.whole,
+            (Kind::Text(_), Kind::Text(_)) => true,
+            _ => column.ty == "any",
+        };
+        if !column.strict || fits && !self.reads_loosely(value) || column.ty == "any" {
+            return Ok(());
+        }
+        Err(may(value, &format!("not fit into `{}`", column.name)))
+    }
+
+    /// Returns true if an expression reads a column that may have values of another type than its
+    /// own.
+    fn reads_loosely(&self, value: &Expr) -> bool {
+        struct Search<'n, 's>(&'n Names<'s>);
+        impl Visitor for Search<'_, '_> {
+            type Break = ();
+            fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
+                let columns = match expression {
+                    Expr::Identifier(ident) => self.0.columns(std::slice::from_ref(ident)),
+                    Expr::CompoundIdentifier(idents) => self.0.columns(idents),
+                    _ => return ControlFlow::Continue(()),
+                };
+                match columns.iter().all(|column| column.strict) {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            }
+        }
+        value.visit(&mut Search(self)).is_break()
     }
 
     fn assignments(&self, assignments: &[Assignment]) -> Result<(), Error> {
@@ -354,7 +395,13 @@ impl Visitor for Errors<'_, '_> {
 
     fn post_visit_statement(&mut self, statement: &Statement) -> ControlFlow<Error> {
         flow(match statement {
-            Statement::Update(update) => self.0.assignments(&update.assignments),
+            Statement::Update(update) => {
+                let condition = update.selection.iter().try_for_each(|one| self.0.is_truth(one));
+                condition.and_then(|()| self.0.assignments(&update.assignments))
+            }
+            Statement::Delete(delete) => {
+                delete.selection.iter().try_for_each(|one| self.0.is_truth(one))
+            }
             Statement::Insert(insert) => self.0.insert(insert),
             Statement::Merge(_) => Err("`MERGE` may meet a row twice".to_owned()),
             _ => Ok(()),

@@ -76,7 +76,11 @@ impl Names<'_> {
         let nullable = one.nullable.or(other.nullable);
         let ranges = (self.range(whole, &one.kind)?, self.range(whole, &other.kind)?);
         let factor = |value: &Expr| constants::number(value).map_or(f64::INFINITY, f64::abs);
-        let scaled = |range: Range, value| range.scaled(None, range.most * factor(value).max(1.0));
+        let scaled = |range: Range, value| {
+            let is_whole = constants::number(value).is_none_or(|number| number.fract() == 0.0);
+            let product = range.scaled(None, range.most * factor(value).max(1.0));
+            Range { whole: product.whole && is_whole, ..product }
+        };
         let range = match ranges {
             (None, None) => return Ok(Shape { kind: Kind::Given, nullable }),
             (Some(one), Some(other)) => one.scaled(Some(other), one.most * other.most),
@@ -114,7 +118,8 @@ impl Names<'_> {
         }
         let ranges = (self.range(whole, &one.kind)?, self.range(whole, &other.kind)?);
         let nullable = one.nullable.or(other.nullable);
-        let nullable = nullable.or_else(|| divisor.is_none().then(|| written(whole)));
+        let may_be_null = divisor.is_none_or(|number| number == 0.0);
+        let nullable = nullable.or_else(|| may_be_null.then(|| written(whole)));
         let Some(range) = ranges.0.or(ranges.1) else {
             return Ok(Shape { nullable, ..Shape::given() });
         };

@@ -95,6 +95,9 @@ impl Names<'_> {
                 shape => shape,
             },
             "lower" | "upper" => first(),
+            "if" if arguments.first().is_some_and(|one| self.is_truth(one).is_err()) => {
+                return Err(may(whole, "read a text that is no number"));
+            }
             "if" | "iif" => match &shapes[..] {
                 [_, one, other] => one.clone().or(other.clone()),
                 _ => all(),

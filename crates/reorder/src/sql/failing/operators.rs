@@ -51,7 +51,10 @@ impl Names<'_> {
                     None => Shape { nullable: Some(written(expression)), ..Shape::given() },
                 };
                 for case in conditions {
-                    self.shape(&case.condition)?;
+                    match operand {
+                        Some(operand) => self.comparable(expression, operand, &case.condition)?,
+                        None => self.is_truth(&case.condition)?,
+                    }
                     all = all.or(self.shape(&case.result)?);
                 }
                 Ok(all)
@@ -68,12 +71,15 @@ impl Names<'_> {
                 let given = [substring_from, substring_for].into_iter().flatten().map(|one| &**one);
                 self.part_of_text(expression, expr, given.collect(), substring_for.as_deref())
             }
-            Expr::IsNull(inner)
-            | Expr::IsNotNull(inner)
-            | Expr::IsTrue(inner)
+            Expr::IsTrue(inner)
             | Expr::IsNotTrue(inner)
             | Expr::IsFalse(inner)
-            | Expr::IsNotFalse(inner)
+            | Expr::IsNotFalse(inner) => {
+                self.is_truth(inner)?;
+                Ok(Shape::of(self.truth()))
+            }
+            Expr::IsNull(inner)
+            | Expr::IsNotNull(inner)
             | Expr::IsUnknown(inner)
             | Expr::IsNotUnknown(inner) => {
                 self.shape(inner)?;
@@ -156,7 +162,18 @@ impl Names<'_> {
         Ok(Shape { kind: self.truth(), nullable })
     }
 
-    /// MySQL reads a text as a number if it is compared with one, and refuses others in a change.
+    /// MySQL reads a text as a number if it stands for a truth value, and refuses others in a
+    /// change.
+    pub(super) fn is_truth(&self, value: &Expr) -> Result<(), Error> {
+        let is_text = matches!(self.shape(value)?.kind, Kind::Text(_));
+        if is_text && self.server == Server::Mysql && self.writes {
+            return Err(may(value, "be a text that is no number"));
+        }
+        Ok(())
+    }
+
+    /// MySQL reads a text as a number or a date if it is compared with one, and refuses others in a
+    /// change.
     fn comparable(&self, whole: &Expr, one: &Expr, other: &Expr) -> Result<(), Error> {
         let reads_text = |text: &Expr, number: &Expr| -> Result<bool, Error> {
             let is_number = constants::number(number).is_some()
@@ -168,6 +185,16 @@ impl Names<'_> {
             && (reads_text(one, other)? || reads_text(other, one)?)
         {
             return Err(may(whole, "read a text that is no number"));
+        }
+        let reads_date = |text: &Expr, date: &Expr| -> Result<bool, Error> {
+            let is_text = matches!(self.shape(text)?.kind, Kind::Text(_));
+            Ok(is_text && self.shape(date)?.kind.is_time())
+        };
+        if self.server == Server::Mysql
+            && self.writes
+            && (reads_date(one, other)? || reads_date(other, one)?)
+        {
+            return Err(may(whole, "read a text that is no date"));
         }
         Ok(())
     }
@@ -183,7 +210,10 @@ impl Names<'_> {
 
     fn unary(&self, whole: &Expr, op: &UnaryOperator, operand: &Expr) -> Result<Shape, Error> {
         match op {
-            UnaryOperator::Not | UnaryOperator::BangNot => self.tests(&[operand]),
+            UnaryOperator::Not | UnaryOperator::BangNot => {
+                self.is_truth(operand)?;
+                self.tests(&[operand])
+            }
             UnaryOperator::Plus => self.shape(operand),
             UnaryOperator::Minus => {
                 let shape = self.shape(operand)?;
@@ -208,7 +238,11 @@ impl Names<'_> {
     ) -> Result<Shape, Error> {
         use BinaryOperator as Op;
         match op {
-            Op::And | Op::Or | Op::Xor => self.tests(&[left, right]),
+            Op::And | Op::Or | Op::Xor => {
+                self.is_truth(left)?;
+                self.is_truth(right)?;
+                self.tests(&[left, right])
+            }
             Op::Eq | Op::NotEq | Op::Lt | Op::LtEq | Op::Gt | Op::GtEq | Op::Spaceship => {
                 self.comparable(whole, left, right)?;
                 self.tests(&[left, right])

@@ -202,6 +202,49 @@ fn numbers_with_a_floating_point_signs_and_rounding() {
 }
 
 #[test]
+fn strict_tables_of_sqlite_refuse_other_types() {
+    const DDL: &str = "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, x TEXT, r REAL, b BLOB,
+                                       a ANY, m INTEGER NOT NULL) STRICT;
+                       CREATE TABLE loose (id INTEGER PRIMARY KEY, n INTEGER);";
+    let cases = [
+        ("UPDATE t SET n = n + 1, x = x || 'a', r = n, r = r * 2, b = ?, a = x, n = ?", ""),
+        ("UPDATE loose SET n = n || 'a'", ""),
+        ("UPDATE t SET n = x", "`x` may not fit into `n`"),
+        ("UPDATE t SET n = r", "`r` may not fit into `n`"),
+        ("UPDATE t SET n = n * 1.5", "`n * 1.5` may not fit into `n`"),
+        ("UPDATE t SET b = x", "`x` may not fit into `b`"),
+        (
+            "UPDATE t SET n = loose.n FROM loose WHERE loose.id = 1",
+            "`loose.n` may not fit into `n`",
+        ),
+        ("UPDATE t SET m = id % 0", "`id % 0` may be null, which `m` must not be"),
+    ];
+    check_with(Sqlite, DDL, &cases);
+}
+
+#[test]
+fn mysql_reads_texts_as_truth_and_dates() {
+    check(
+        Mysql,
+        &[
+            (
+                "UPDATE t SET n = IF(n, 1, 2) WHERE n AND a < '2024-01-01' AND k",
+                "`k` may be a text that is no number",
+            ),
+            ("UPDATE t SET n = 1 WHERE NOT k", "`k` may be a text that is no number"),
+            ("DELETE FROM t WHERE k", "`k` may be a text that is no number"),
+            ("UPDATE t SET n = IF(k, 1, 2)", "`IF(k, 1, 2)` may read a text that is no number"),
+            (
+                "UPDATE t SET n = CASE k WHEN 1 THEN 2 ELSE 3 END",
+                "`CASE k WHEN 1 THEN 2 ELSE 3 END` may read a text that is no number",
+            ),
+            ("UPDATE t SET n = 1 WHERE a = k", "`a = k` may read a text that is no date"),
+            ("SELECT n FROM t WHERE k", ""),
+        ],
+    );
+}
+
+#[test]
 fn texts_and_arrays_of_rows_may_be_refused() {
     const DDL: &str = "CREATE TABLE t (id integer PRIMARY KEY, n integer, v varchar(9), x text,
                                        a integer[], at timestamp);";
