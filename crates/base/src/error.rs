@@ -73,7 +73,7 @@ pub enum Error {
     /// this process, has the database open. Or the database was closed, and a transaction or a call
     /// that began before has not ended yet ([`Error::StillInUse`]). Or a child process that was
     /// forked while the database was open still runs and has not called `exec`: see `Database`. Or
-    /// a backup to the directory is beginning or ending.
+    /// a backup to the directory is running.
     AlreadyOpen {
         /// The directory.
         path: PathBuf,

@@ -287,13 +287,13 @@ impl LockTable {
     /// by a ghost that was once in it. No owner can hold the new gap yet, so none misses the tag.
     ///
     /// The caller holds the exclusive latch of the leaf, and a tag is passed from one key to
-    /// another only under that latch. In the same latch hold it found the gap of `from` free, or
-    /// found that it holds that gap in X itself: it has read what former holders of the gap left in
-    /// the tag, now or when it was granted the gap (BUCKET-3). Or it holds an absolute X that
-    /// covers both keys. A former holder of the gap raised the tag before it released its intent
-    /// lock, and the X was granted only after that release. So this call reads the tag of `from`
-    /// without the latch of its bucket. It takes the latch of `to` only if the tag of `to` is
-    /// lower: tags never decrease (BUCKET-2).
+    /// another only under that latch. In the same latch hold it has either passed
+    /// [`check`](LockTable::check) for the gap of `from`, which reads the tag, or found that it
+    /// holds the gap in X, for which it read the tag when it was granted the gap (BUCKET-3). Or it
+    /// holds an absolute X that covers both keys. A former holder of the gap raised the tag before
+    /// it released its intent lock, and the X was granted only after that release. So this call
+    /// reads the tag of `from` without the latch of its bucket. It takes the latch of `to` only if
+    /// the tag of `to` is lower: tags never decrease (BUCKET-2).
     #[inline]
     pub fn pass_tag(&self, from: LockId, to: LockId) {
         let tag = self.bucket(from).tag();

@@ -23,7 +23,8 @@ impl Pool {
     /// false if another thread brings the page in or has done so, or latched it once it was in.
     #[cold]
     pub(crate) fn bring_in(&self, page: PageId, frame: &Frame) -> Result<bool> {
-        // One thread wins; the others wait for its latch in their next attempt.
+        // One thread wins. For the others this returns false: an operation waits for the end of the
+        // read (`page_waits`), and callers without one wait for the latch in their next attempt.
         if !frame.latch.try_exclusive_absent() {
             return Ok(false);
         }

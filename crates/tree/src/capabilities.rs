@@ -108,11 +108,12 @@ pub trait Upkeep {
     /// `log_user`, under its latch. `reference` is opaque and 16 bytes long.
     fn defer_free(&mut self, tree: TreeId, reference: &[u8]);
 
-    /// Remembers that no record leads to the overflow chain `chain` (its tree and its reference),
-    /// in place of the chain that an earlier call named; `None` if a record leads to that chain
-    /// now. If the operation ends while there is such a chain, whether it fails, is dropped or
-    /// undoes a change, the transaction layer calls [`Tree::free_value`](crate::Tree::free_value)
-    /// for it, unless the engine stops or is closed before.
+    /// Records that no record of a leaf refers to the overflow chain `chain`, given by its tree and
+    /// its reference. This replaces the chain of an earlier call. A call with `None` clears it: a
+    /// record refers to that chain now. If the operation ends while there is such a chain, whether
+    /// it fails, is dropped or undoes a change, the transaction layer calls
+    /// [`Tree::free_value`](crate::Tree::free_value) for it, unless the engine stops or is closed
+    /// before.
     fn note_unlinked(&mut self, chain: Option<(TreeId, [u8; 16])>);
 
     /// Remembers that upkeep has work on the path to `key` (ghosts in its leaf, a sparse node or a

@@ -280,8 +280,9 @@ impl LogSpace {
         if self.health.is_closed() || checkpointer == Some(thread::current().id()) {
             return SpaceOutlook::CannotFree;
         }
-        // Before the next condition: if that transaction or backup ends meanwhile, a checkpoint
-        // frees something, and it does not matter that it has kept the log.
+        // Read before `can_give_back` is evaluated. If the transaction or backup that retains the
+        // log ends in between, `can_give_back` reads its own, newer value; if a checkpoint can then
+        // free a segment, this value is not used.
         let kept_from = self.kept_from();
         if self.can_give_back(self.log.end()) {
             return match checkpointer {

@@ -154,7 +154,9 @@ impl Node<'_, [u8]> {
         if rises || falls {
             return (rises, falls);
         }
-        // Two sequences that meet here: each came in order, neither as a whole after the other.
+        // Two sequences that meet here: the records directly below were inserted in rising order of
+        // their keys, those directly above in falling order, and neither sequence was inserted
+        // entirely after the other.
         let oldest = (insert_at..self.count()).map(|slot| self.age(slot)).max().unwrap_or(0);
         let meet = self.rising_run(insert_at, oldest) >= RUN_MIN
             && self.falling_run(insert_at, usize::MAX) >= RUN_MIN;

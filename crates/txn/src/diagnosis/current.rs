@@ -46,11 +46,12 @@ pub struct CurrentWait {
     pub wanted: &'static str,
     /// The time since the wait began.
     pub waited: Duration,
-    /// Transactions that block this one, in the order of the lock's queue: first those that hold a
-    /// part of the lock, where the mode that they hold conflicts or the one to which they wait to
-    /// convert it; then those that hold nothing, stand before this one and want a mode that
-    /// conflicts. [`BlockingTransaction::holds`] is true for those whose held mode conflicts. At
-    /// most eight are listed. A transaction that was ending during the call may be left out.
+    /// Transactions that block this one. First holders of the lock: those whose held mode conflicts
+    /// with the request and, if this transaction itself holds nothing of the lock, those that wait
+    /// to convert it to a mode that conflicts. Then, in that case, the transactions that hold
+    /// nothing of the lock, stand before this one in the queue and want a mode that conflicts.
+    /// [`BlockingTransaction::holds`] is true for those whose held mode conflicts. At most eight
+    /// are listed. A transaction that was ending during the call may be left out.
     pub blockers: Vec<BlockingTransaction>,
     /// If the lock is on a whole table or on the database: the number of its holders in each mode
     /// that conflicts. The engine only counts the holders of such locks. Of these holders,
