@@ -54,9 +54,9 @@ impl fmt::Display for PageId {
     }
 }
 
-/// The id of a transaction. No two transactions that run at the same time have the same id. Within
-/// one opening of a database an id may be used again after 2³² further transactions, or earlier if
-/// more than 65,000 transactions have run at a time.
+/// The id of a transaction. No two transactions of one database that run at the same time have the
+/// same id. Within one opening of a database an id may be used again after 2³² further
+/// transactions, or earlier if more than 65,000 transactions have run at a time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TxnId(pub u64);
 

@@ -26,9 +26,9 @@
 //!    file are durable. A damaged or misplaced page is reported as an error to the caller, never
 //!    returned as contents.
 //! 4. **Bound.** At most `cache_bytes / 8 KiB` pages are resident, besides a reserve of a 64th of
-//!    that number (at least 8 pages). It is used only if a search has found no page to evict: no
-//!    clean one and, except in [`Pool::try_format_at_once`], none of the dirty ones that it met and
-//!    had written.
+//!    that number (at least 8 pages). The reserve is used only if a search has found no clean page
+//!    to evict and, except in [`Pool::try_format_at_once`], still found none after the dirty pages
+//!    that it met were written.
 //! 5. **Recovery LSN.** [`Pool::redo_start`] is never later than the first record that some page's
 //!    durable copy lacks, however changes and writes interleave.
 //! 6. **Progress.** A miss succeeds although every page is dirty, whatever latches its caller has.

@@ -61,7 +61,8 @@ use crate::{Tree, resident};
 /// leads to the level below.
 const LEVELS_MAX: usize = 256;
 
-/// Attempts before the descent couples latches, for each of which it may have to wait.
+/// Number of optimistic attempts before the descent uses latch coupling. A coupled descent may have
+/// to wait for each latch that it takes.
 const RESTARTS_MAX: usize = 48;
 
 /// The page in which a transaction's last operation on a tree ended, and the slot of the key that

@@ -68,9 +68,9 @@ const IMAGE_RESERVE: usize = PAGE_SIZE + SpaceMap::ALLOCATE_RESERVE + 256;
 /// Log bytes of a ghost reclamation: at most 1,017 slots of at most two bytes, and the rest.
 const RECLAIM_RESERVE: usize = 1017 * 2 + 128;
 
-/// Splits of one leaf, one after another, after which the record that needs room has it: two as
-/// insertions' pattern suggests, then two in the middle, which always suffice
-/// ([`split_slot`](Node::split_slot)).
+/// Upper bound on the successive splits of one leaf that make room for one record. The first two
+/// are placed by the pattern of earlier insertions, the next two in the middle; the two in the
+/// middle always suffice ([`split_slot`](Node::split_slot)).
 const SPLITS_MAX: usize = 4;
 
 /// Adoptions that one visit to a path makes at most: in practice more than a path has levels.

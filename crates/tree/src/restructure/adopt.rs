@@ -16,9 +16,9 @@
 //!    ([`Upkeep::defer_maintenance`](crate::Upkeep::defer_maintenance)). After a crash, the next
 //!    opening has upkeep walk all leaves.
 //! 6. *Chains grow no faster than they are adopted.* A writer that has split a leaf waits for the
-//!    two latches, one at a time, before it goes on. So while a thread that the scheduler has
-//!    stopped holds the parent's latch, each of the other writers splits a leaf of the chain about
-//!    once.
+//!    two latches, one at a time, before it goes on. So if a thread is descheduled while it holds
+//!    the parent's latch, each other writer splits about one leaf of the chain and then waits for
+//!    that latch.
 
 use clearway_base::PageId;
 use clearway_pool::ExclusivePage;

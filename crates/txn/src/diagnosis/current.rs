@@ -46,12 +46,13 @@ pub struct CurrentWait {
     pub wanted: &'static str,
     /// The time since the wait began.
     pub waited: Duration,
-    /// Transactions that block this one. First holders of the lock: those whose held mode conflicts
-    /// with the request and, if this transaction itself holds nothing of the lock, those that wait
-    /// to convert it to a mode that conflicts. Then, in that case, the transactions that hold
-    /// nothing of the lock, stand before this one in the queue and want a mode that conflicts.
-    /// [`BlockingTransaction::holds`] is true for those whose held mode conflicts. At most eight
-    /// are listed. A transaction that was ending during the call may be left out.
+    /// Transactions that block this one. Holders of the lock come first. A holder blocks this
+    /// transaction if its held mode conflicts with the request. If this transaction holds nothing
+    /// of the lock, it is also blocked by holders that wait to convert the lock to a mode that
+    /// conflicts, and by transactions that hold nothing of the lock, stand before this one in the
+    /// queue and want a mode that conflicts. [`BlockingTransaction::holds`] is true for those whose
+    /// held mode conflicts. At most eight are listed. A transaction that was ending during the call
+    /// may be left out.
     pub blockers: Vec<BlockingTransaction>,
     /// If the lock is on a whole table or on the database: the number of its holders in each mode
     /// that conflicts. The engine only counts the holders of such locks. Of these holders,
