@@ -42,7 +42,8 @@ pub struct BlockingOwner {
     pub owner: u32,
     /// The name of the mode in which it holds the lock, or for which it waits.
     pub mode: &'static str,
-    /// True if it holds the lock; false if it only stands before the waiter in the queue.
+    /// True if the mode in which it holds the lock conflicts; false if it blocks only by a request
+    /// that goes before the waiter's.
     pub holds: bool,
 }
 

@@ -3,8 +3,9 @@
 //! Invariants:
 //! - VICTIM-1. Of any set of waiting owners exactly one has the lowest rank, and every detector
 //!   that ranks them finds the same one: the inputs of a rank do not change while its owner waits.
-//!   (Only the product's policy depends on the owner that asks for it; that owner holds the
-//!   `confirmation` mutex.)
+//!   (There is one exception: under the product's policy the owner that closed the cycle, which
+//!   computes the ranks, ranks itself below the other owners that have not been victims, unless it
+//!   has been one itself. It computes them under the `confirmation` mutex.)
 //! - VICTIM-2. An owner that has been a victim before ranks above all that have not; among those
 //!   that have, the older ranks above the younger, by the age of the *first* attempt.
 //! - VICTIM-3. Ages are unique, and a transaction keeps its age through all attempts.

@@ -174,7 +174,7 @@ pub struct LockWaits {
     pub deadlocks: Vec<DeadlockReport>,
 }
 
-/// One thread's counts.
+/// The counts of one group of threads: those with the same thread number modulo `SHARDS`.
 struct ContentionShard {
     pairs: HashMap<(TreeId, Kind), WaitCounts>,
     keys: Sketch,

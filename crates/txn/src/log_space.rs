@@ -274,7 +274,8 @@ impl LogSpace {
         })
     }
 
-    /// Returns the use of a checkpoint for the transaction of this number; see the module.
+    /// Returns the answer for the transaction of this number: the next checkpoint will free log
+    /// space for it, one may free some, or none can; see the module.
     fn outlook(&self, number: u32) -> SpaceOutlook {
         let checkpointer = *self.checkpointer.lock();
         if self.health.is_closed() || checkpointer == Some(thread::current().id()) {
