@@ -34,6 +34,7 @@ mod select;
 pub(crate) mod shape;
 mod temporary;
 pub(crate) mod text;
+mod walk;
 
 pub(crate) use self::{commits::commits, temporary::temporary_table};
 

@@ -1,14 +1,11 @@
 //! Expressions: the columns that they read, the functions that they call, and the queries in them.
 //!
-//! The parser's visitor calls the hooks below for every expression, whatever its form, so no form
-//! can be forgotten. A query within an expression is analysed with a scope of its own; the walk of
-//! the visitor itself through it is ignored.
-
-use std::ops::ControlFlow;
+//! The walk meets every expression, whatever its form, so no form can be forgotten. A query within
+//! an expression is analysed with a scope of its own; the walk's own way through it is ignored.
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query,
-    SelectItem, SelectItemQualifiedWildcardKind, TableFactor, Value, ValueWithSpan, Visit, Visitor,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, SelectItem,
+    SelectItemQualifiedWildcardKind, Value, ValueWithSpan, Visit,
 };
 
 use super::{
@@ -16,6 +13,7 @@ use super::{
     scope::Reads,
     scope::Scope,
     select::{Analysis, Locking},
+    walk::{self, Part},
 };
 use crate::api::Server;
 
@@ -72,8 +70,8 @@ pub(super) fn has_no_parentheses(name: &str) -> bool {
     WITHOUT_PARENTHESES.contains(&name)
 }
 
-/// Visits a part of a query.
-struct Walk<'x, 's, 'a> {
+/// The place in a walk through a part of a query.
+struct Place<'x, 's, 'a> {
     analysis: &'x mut Analysis<'s>,
     scope: &'x Scope<'a>,
     /// The number of queries around the place, within the part.
@@ -84,51 +82,26 @@ struct Walk<'x, 's, 'a> {
     locked: Option<Locking>,
 }
 
-type Flow = ControlFlow<Box<BadQuery>>;
-
-fn flow(result: Result<(), BadQuery>) -> Flow {
-    match result {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(bad) => ControlFlow::Break(Box::new(bad)),
-    }
-}
-
-impl Visitor for Walk<'_, '_, '_> {
-    type Break = Box<BadQuery>;
-
-    fn pre_visit_query(&mut self, query: &Query) -> Flow {
-        self.queries += 1;
-        if self.queries > 1 {
-            return ControlFlow::Continue(());
+impl Place<'_, '_, '_> {
+    fn meet(&mut self, part: Part<'_>) -> Result<(), BadQuery> {
+        match part {
+            Part::Query(query) => {
+                self.queries += 1;
+                if self.queries == 1 {
+                    let locked = self.locked.filter(|_| self.factors > 0);
+                    self.analysis.query(query, Some(self.scope), locked)?;
+                }
+            }
+            Part::QueryEnd => self.queries -= 1,
+            Part::Factor(_) => self.factors += usize::from(self.queries == 0),
+            Part::FactorEnd => self.factors -= usize::from(self.queries == 0),
+            Part::Expression(expression) if self.queries == 0 => {
+                self.analysis.expression(expression, self.scope)?;
+            }
+            Part::Value(value) => self.analysis.value(value)?,
+            _ => {}
         }
-        let locked = self.locked.filter(|_| self.factors > 0);
-        flow(self.analysis.query(query, Some(self.scope), locked))
-    }
-
-    fn post_visit_query(&mut self, _: &Query) -> Flow {
-        self.queries -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_table_factor(&mut self, _: &TableFactor) -> Flow {
-        self.factors += usize::from(self.queries == 0);
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_table_factor(&mut self, _: &TableFactor) -> Flow {
-        self.factors -= usize::from(self.queries == 0);
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expression: &Expr) -> Flow {
-        if self.queries > 0 {
-            return ControlFlow::Continue(());
-        }
-        flow(self.analysis.expression(expression, self.scope))
-    }
-
-    fn pre_visit_value(&mut self, value: &ValueWithSpan) -> Flow {
-        flow(self.analysis.value(value))
+        Ok(())
     }
 }
 
@@ -141,11 +114,8 @@ impl Analysis<'_> {
         scope: &Scope<'_>,
         locked: Option<Locking>,
     ) -> Result<(), BadQuery> {
-        let mut walk = Walk { analysis: self, scope, queries: 0, factors: 0, locked };
-        match part.visit(&mut walk) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(bad) => Err(*bad),
-        }
+        let mut place = Place { analysis: self, scope, queries: 0, factors: 0, locked };
+        walk::walk(part, |part| place.meet(part))
     }
 
     /// Records reads.

@@ -26,17 +26,20 @@ mod subquery;
 use std::{
     cell::RefCell,
     collections::{BTreeSet, HashMap},
-    ops::ControlFlow,
+    convert::Infallible,
 };
 
 use sqlparser::ast::{
     Assignment, AssignmentTarget, Expr, Ident, Insert, JoinOperator, ObjectName, OnConflictAction,
     OnInsert, Query as Tree, SelectItem, SetExpr, Statement, TableFactor, TableObject,
-    TableWithJoins, UpdateTableFromKind, Visit, Visitor,
+    TableWithJoins, UpdateTableFromKind,
 };
 
 use self::shape::{Kind, Shape};
-use super::{Query, TableAccess, names};
+use super::{
+    Query, TableAccess, names,
+    walk::{self, Part},
+};
 use crate::{
     api::Server,
     schema::{Column, Rule, Schema, Table},
@@ -65,12 +68,10 @@ pub(super) fn find(
         outer: false,
         shapes: RefCell::default(),
     };
-    let _ = statement.visit(&mut Relations(&mut names));
-    match statement.visit(&mut Errors(&names)) {
-        ControlFlow::Break(error) => Some(error),
-        ControlFlow::Continue(()) => {
-            names.relations.iter().find_map(|(_, table)| schema_error(schema, table))
-        }
+    names.collect(statement);
+    match names.check(statement) {
+        Err(error) => Some(error),
+        Ok(()) => names.relations.iter().find_map(|(_, table)| schema_error(schema, table)),
     }
 }
 
@@ -103,61 +104,91 @@ struct Names<'s> {
     shapes: RefCell<HashMap<*const Expr, Shape>>,
 }
 
-/// Collects the relations of a statement.
-struct Relations<'n, 's>(&'n mut Names<'s>);
-
-impl Visitor for Relations<'_, '_> {
-    type Break = ();
-
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-        match factor {
-            TableFactor::Table { name, alias, args: None, .. } => {
-                self.0.relation(name, alias.as_ref().map(|alias| &alias.name));
-                self.0.derived |= alias.as_ref().is_some_and(|alias| !alias.columns.is_empty());
+impl<'s> Names<'s> {
+    /// Collects the relations of a statement.
+    fn collect(&mut self, statement: &Statement) {
+        let Ok(()) = walk::walk(statement, |part| {
+            match part {
+                Part::Statement(statement) => self.target(statement),
+                Part::Query(query) => self.sources(query),
+                Part::Factor(factor) => self.factor(factor),
+                _ => {}
             }
-            TableFactor::NestedJoin { table_with_joins, .. } => self.0.joins(table_with_joins),
-            _ => self.0.derived = true,
-        }
-        ControlFlow::Continue(())
+            Ok::<(), Infallible>(())
+        });
     }
 
-    fn pre_visit_query(&mut self, query: &Tree) -> ControlFlow<()> {
-        for one in query.with.iter().flat_map(|with| &with.cte_tables) {
-            let name = names::identifier(&one.alias.name, self.0.server);
-            self.0.expressions.insert(name);
-            self.0.derived = true;
-        }
-        if let SetExpr::Select(select) = &*query.body {
-            select.from.iter().for_each(|from| self.0.joins(from));
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<()> {
+    /// Records the tables that a statement changes.
+    fn target(&mut self, statement: &Statement) {
         match statement {
             Statement::Insert(Insert {
                 table: TableObject::TableName(name), table_alias, ..
             }) => {
-                self.0.relation(name, table_alias.as_ref().map(|alias| &alias.alias));
+                self.relation(name, table_alias.as_ref().map(|alias| &alias.alias));
                 let own = Ident::new("excluded");
-                self.0.relation(name, Some(&own));
+                self.relation(name, Some(&own));
             }
             Statement::Update(update) => {
-                self.0.joins(&update.table);
+                self.joins(&update.table);
                 if let Some(
                     UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from),
                 ) = &update.from
                 {
-                    from.iter().for_each(|from| self.0.joins(from));
+                    from.iter().for_each(|from| self.joins(from));
                 }
             }
             _ => {}
         }
-        ControlFlow::Continue(())
     }
-}
 
-impl<'s> Names<'s> {
+    /// Records what a query reads from.
+    fn sources(&mut self, query: &Tree) {
+        for one in query.with.iter().flat_map(|with| &with.cte_tables) {
+            let name = names::identifier(&one.alias.name, self.server);
+            self.expressions.insert(name);
+            self.derived = true;
+        }
+        if let SetExpr::Select(select) = &*query.body {
+            select.from.iter().for_each(|from| self.joins(from));
+        }
+    }
+
+    fn factor(&mut self, factor: &TableFactor) {
+        match factor {
+            TableFactor::Table { name, alias, args: None, .. } => {
+                self.relation(name, alias.as_ref().map(|alias| &alias.name));
+                self.derived |= alias.as_ref().is_some_and(|alias| !alias.columns.is_empty());
+            }
+            TableFactor::NestedJoin { table_with_joins, .. } => self.joins(table_with_joins),
+            _ => self.derived = true,
+        }
+    }
+
+    /// Returns the first error. An expression is reduced to its shape behind those within it, so
+    /// that their shapes are known.
+    fn check(&self, statement: &Statement) -> Result<(), Error> {
+        walk::walk(statement, |part| match part {
+            Part::ExpressionEnd(expression) => self.shape(expression).map(drop),
+            Part::StatementEnd(statement) => self.statement(statement),
+            _ => Ok(()),
+        })
+    }
+
+    fn statement(&self, statement: &Statement) -> Result<(), Error> {
+        match statement {
+            Statement::Update(update) => {
+                update.selection.iter().try_for_each(|one| self.is_truth(one))?;
+                self.assignments(&update.assignments)
+            }
+            Statement::Delete(delete) => {
+                delete.selection.iter().try_for_each(|one| self.is_truth(one))
+            }
+            Statement::Insert(insert) => self.insert(insert),
+            Statement::Merge(_) => Err("`MERGE` may meet a row twice".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
     fn relation(&mut self, name: &ObjectName, alias: Option<&Ident>) {
         let Some(parts) = names::parts(name, self.server) else { return };
         let alias = alias.map(|alias| names::identifier(alias, self.server));
@@ -278,22 +309,14 @@ impl<'s> Names<'s> {
     /// Returns true if an expression reads a column that may have values of another type than its
     /// own.
     fn reads_loosely(&self, value: &Expr) -> bool {
-        struct Search<'n, 's>(&'n Names<'s>);
-        impl Visitor for Search<'_, '_> {
-            type Break = ();
-            fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
-                let columns = match expression {
-                    Expr::Identifier(ident) => self.0.columns(std::slice::from_ref(ident)),
-                    Expr::CompoundIdentifier(idents) => self.0.columns(idents),
-                    _ => return ControlFlow::Continue(()),
-                };
-                match columns.iter().all(|column| column.strict) {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
-                }
-            }
-        }
-        value.visit(&mut Search(self)).is_break()
+        walk::any_expression(value, |expression| {
+            let columns = match expression {
+                Expr::Identifier(ident) => self.columns(std::slice::from_ref(ident)),
+                Expr::CompoundIdentifier(idents) => self.columns(idents),
+                _ => return false,
+            };
+            columns.iter().any(|column| !column.strict)
+        })
     }
 
     fn assignments(&self, assignments: &[Assignment]) -> Result<(), Error> {
@@ -384,40 +407,6 @@ impl<'s> Names<'s> {
     }
 }
 
-/// Finds the first error. An expression is visited behind those within it, so that their shapes are
-/// known.
-struct Errors<'n, 's>(&'n Names<'s>);
-
-impl Visitor for Errors<'_, '_> {
-    type Break = Error;
-
-    fn post_visit_expr(&mut self, expression: &Expr) -> ControlFlow<Error> {
-        flow(self.0.shape(expression).map(drop))
-    }
-
-    fn post_visit_statement(&mut self, statement: &Statement) -> ControlFlow<Error> {
-        flow(match statement {
-            Statement::Update(update) => {
-                let condition = update.selection.iter().try_for_each(|one| self.0.is_truth(one));
-                condition.and_then(|()| self.0.assignments(&update.assignments))
-            }
-            Statement::Delete(delete) => {
-                delete.selection.iter().try_for_each(|one| self.0.is_truth(one))
-            }
-            Statement::Insert(insert) => self.0.insert(insert),
-            Statement::Merge(_) => Err("`MERGE` may meet a row twice".to_owned()),
-            _ => Ok(()),
-        })
-    }
-}
-
-fn flow(result: Result<(), Error>) -> ControlFlow<Error> {
-    match result {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => ControlFlow::Break(error),
-    }
-}
-
 /// Returns the error that an expression may cause.
 fn may(expression: &Expr, fail: &str) -> Error {
     format!("`{}` may {fail}", written(expression))
@@ -428,18 +417,12 @@ const WRITTEN_MAX: usize = 100;
 
 /// Returns the text of an expression, for a message.
 fn written(expression: &Expr) -> String {
-    struct Count(usize);
-    impl Visitor for Count {
-        type Break = ();
-        fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
-            self.0 += 1;
-            if self.0 > WRITTEN_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        }
-    }
-    match expression.visit(&mut Count(0)) {
-        ControlFlow::Continue(()) => expression.to_string(),
-        ControlFlow::Break(()) => "an expression".to_owned(),
-    }
+    let mut count = 0;
+    let is_long = walk::any_expression(expression, |_| {
+        count += 1;
+        count > WRITTEN_MAX
+    });
+    if is_long { "an expression".to_owned() } else { expression.to_string() }
 }
 
 /// Returns true if a value is the word `DEFAULT`.

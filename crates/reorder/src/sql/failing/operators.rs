@@ -1,17 +1,13 @@
 //! The shapes of expressions by their operators.
 
-use std::ops::ControlFlow;
-
-use sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, Expr, UnaryOperator, Value, Visit, Visitor,
-};
+use sqlparser::ast::{BinaryOperator, CastKind, DataType, Expr, UnaryOperator, Value};
 
 use super::{
     Error, Names, constants, may,
     shape::{Kind, Range, Shape},
     written,
 };
-use crate::api::Server;
+use crate::{api::Server, sql::walk};
 
 impl Names<'_> {
     /// Returns the values that an expression may have, or an error that it may raise.
@@ -384,21 +380,13 @@ impl Names<'_> {
 
 /// Returns true if an expression reads a row or contains a query.
 pub(super) fn reads_row(names: &Names<'_>, expression: &Expr) -> bool {
-    struct Search<'n, 's>(&'n Names<'s>);
-    impl Visitor for Search<'_, '_> {
-        type Break = ();
-        fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
-            let reads = match expression {
-                Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => true,
-                Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => true,
-                Expr::CompoundIdentifier(_) => true,
-                Expr::Identifier(ident) => {
-                    self.0.derived || !self.0.columns(std::slice::from_ref(ident)).is_empty()
-                }
-                _ => false,
-            };
-            if reads { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    walk::any_expression(expression, |expression| match expression {
+        Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => true,
+        Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => true,
+        Expr::CompoundIdentifier(_) => true,
+        Expr::Identifier(ident) => {
+            names.derived || !names.columns(std::slice::from_ref(ident)).is_empty()
         }
-    }
-    expression.visit(&mut Search(names)).is_break()
+        _ => false,
+    })
 }

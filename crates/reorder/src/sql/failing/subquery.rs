@@ -1,10 +1,8 @@
 //! Queries that stand for one value.
 
-use std::ops::ControlFlow;
-
 use sqlparser::ast::{
-    Expr, GroupByExpr, LimitClause, Query as Tree, SelectItem, SetExpr, TableFactor,
-    TableWithJoins, Visit, Visitor,
+    Expr, Function, GroupByExpr, LimitClause, Query as Tree, SelectItem, SetExpr, TableFactor,
+    TableWithJoins,
 };
 
 use super::{
@@ -12,7 +10,13 @@ use super::{
     shape::{Kind, Shape},
     written,
 };
-use crate::{api::Server, sql::names};
+use crate::{
+    api::Server,
+    sql::{
+        names,
+        walk::{self, Part},
+    },
+};
 
 /// The functions that make one value of all rows of a group.
 const AGGREGATES: &[&str] = &["count", "max", "min", "sum", "avg", "bool_and", "bool_or", "every"];
@@ -67,31 +71,21 @@ impl Names<'_> {
 
 /// Returns true if an expression calls a function that makes one value of all rows.
 fn has_aggregate(expression: &Expr) -> bool {
-    /// The number of queries around the place.
-    struct Search(usize);
-    impl Visitor for Search {
-        type Break = ();
-        fn pre_visit_query(&mut self, _: &Tree) -> ControlFlow<()> {
-            self.0 += 1;
-            ControlFlow::Continue(())
-        }
-        fn post_visit_query(&mut self, _: &Tree) -> ControlFlow<()> {
-            self.0 -= 1;
-            ControlFlow::Continue(())
-        }
-        fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
-            match expression {
-                Expr::Function(call)
-                    if self.0 == 0
-                        && call.over.is_none()
-                        && AGGREGATES
-                            .contains(&call.name.to_string().to_ascii_lowercase().as_str()) =>
-                {
-                    ControlFlow::Break(())
-                }
-                _ => ControlFlow::Continue(()),
+    let is_aggregate = |call: &Function| {
+        let name = call.name.to_string().to_ascii_lowercase();
+        call.over.is_none() && AGGREGATES.contains(&name.as_str())
+    };
+    let mut queries_around = 0;
+    let found = walk::walk(expression, |part| {
+        match part {
+            Part::Query(_) => queries_around += 1,
+            Part::QueryEnd => queries_around -= 1,
+            Part::Expression(Expr::Function(call)) if queries_around == 0 && is_aggregate(call) => {
+                return Err(());
             }
+            _ => {}
         }
-    }
-    expression.visit(&mut Search(0)).is_break()
+        Ok(())
+    });
+    found.is_err()
 }

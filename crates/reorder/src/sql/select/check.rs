@@ -1,14 +1,16 @@
 //! The check that nothing of the text was lost.
 
-use std::ops::ControlFlow;
-
 use sqlparser::{
-    ast::{Query as Tree, Spanned, Statement, Visit, Visitor, visit_relations},
+    ast::{Spanned, Statement},
     tokenizer::{Location, Token, TokenWithSpan},
 };
 
 use super::{
-    super::{BadQuery, names, text::is_word},
+    super::{
+        BadQuery, names,
+        text::is_word,
+        walk::{self, Part},
+    },
     Analysis,
 };
 
@@ -27,24 +29,31 @@ impl Analysis<'_> {
                 || self.defined.contains(name)
                 || self.query.functions.contains(name)
         };
-        let lost = visit_relations(statement, |name| {
-            let accounted = self.table_name(name).is_ok_and(|table| known(&table))
-                || self.parts(name).is_ok_and(|parts| {
-                    known(&names::function(&parts)) || parts.last().is_some_and(|last| known(last))
-                });
-            if accounted { ControlFlow::Continue(()) } else { ControlFlow::Break(name.clone()) }
-        });
-        if let ControlFlow::Break(name) = lost {
-            return Err(self.unsupported(name.span().start, &format!("the use of `{name}`")));
-        }
+        let mut locks_of_tree = 0;
+        walk::walk(statement, |part| {
+            match part {
+                Part::Query(query) => locks_of_tree += query.locks.len(),
+                Part::Relation(name) => {
+                    let is_known = self.table_name(name).is_ok_and(|table| known(&table))
+                        || self.parts(name).is_ok_and(|parts| {
+                            known(&names::function(&parts))
+                                || parts.last().is_some_and(|last| known(last))
+                        });
+                    if !is_known {
+                        let what = format!("the use of `{name}`");
+                        return Err(self.unsupported(name.span().start, &what));
+                    }
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
         for (place, name) in self.table_places(tokens) {
             if !known(&name) && (self.schema.table(&name).is_some() || self.schema.is_view(&name)) {
                 return Err(self.unsupported(place, &format!("the use of `{name}`")));
             }
         }
-        let mut count = CountLocks(0);
-        let _ = statement.visit(&mut count);
-        if count.0 != locks {
+        if locks_of_tree != locks {
             let place = tokens.first().map_or(Location { line: 0, column: 0 }, |t| t.span.start);
             return Err(self.unsupported(place, "the locking clause"));
         }
@@ -73,17 +82,5 @@ impl Analysis<'_> {
             }
         }
         places
-    }
-}
-
-/// Counts the locking clauses of a tree.
-struct CountLocks(usize);
-
-impl Visitor for CountLocks {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, query: &Tree) -> ControlFlow<()> {
-        self.0 += query.locks.len();
-        ControlFlow::Continue(())
     }
 }
