@@ -1,5 +1,6 @@
 //! A long file: the transactions of TPC-C over libpq, again and again. What is read to rewrite it
-//! is counted, since it was most of the time once.
+//! is counted, since it was most of the time once. The counts are those of the process, so these
+//! tests are a program of their own.
 //!
 //! `LONG_FILE=FILE.c cargo test -p clearway-reorder --test long_file` writes such a file of 5,000
 //! lines, for measurements. Without libclang or libpq the tests print SKIPPED and pass, unless

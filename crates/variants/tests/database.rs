@@ -1,6 +1,6 @@
 //! Databases with other parts.
 
-#[path = "../../clearway/tests/storm.rs"]
+#[path = "../../clearway/tests/api/storm.rs"]
 mod storm;
 
 use clearway::Options;

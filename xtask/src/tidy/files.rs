@@ -8,12 +8,23 @@ use super::{
     violation,
 };
 
-/// Reports files under a `src` folder that no `mod` declaration names: no compiler sees them.
+/// Reports files under a `src` folder, or in the folder of a test program of several files, that no
+/// `mod` declaration names: no compiler sees them.
 pub(crate) fn check_modules(sources: &[Source]) -> Vec<Violation> {
     let declared: BTreeSet<String> = sources.iter().flat_map(declared_modules).collect();
+    let programs: Vec<&str> = sources
+        .iter()
+        .filter(|source| source.path.contains("/tests/"))
+        .filter_map(|source| source.path.strip_suffix("main.rs"))
+        .collect();
+    let is_of_test = |path: &str| {
+        let inside = programs.iter().find_map(|folder| path.strip_prefix(folder));
+        inside.is_some_and(|inside| inside != "main.rs")
+    };
     sources
         .iter()
-        .filter(|source| is_module(&source.path) && !declared.contains(module_of(&source.path)))
+        .filter(|source| is_module(&source.path) || is_of_test(&source.path))
+        .filter(|source| !declared.contains(module_of(&source.path)))
         .map(|source| violation(&source.path, 1, "no `mod` declaration names this file"))
         .collect()
 }
@@ -44,7 +55,7 @@ fn module_of(path: &str) -> &str {
 fn declared_modules(source: &Source) -> Vec<String> {
     let module = module_of(&source.path);
     let (parent, name) = module.rsplit_once('/').unwrap_or(("", module));
-    let is_root = matches!(name, "lib" | "main") && parent.ends_with("src");
+    let is_root = name == "main" || name == "lib" && parent.ends_with("src");
     let folder = if is_root { parent } else { module };
     words(&source.code, "mod")
         .map(|at| identifier(&source.code, at + "mod".len()))
@@ -122,12 +133,17 @@ mod tests {
             source("crates/a/src/c.rs", ""),
             source("crates/a/src/bin/tool.rs", ""),
             source("crates/a/tests/whole.rs", ""),
+            source("crates/a/tests/api/main.rs", "mod named;\n"),
+            source("crates/a/tests/api/named.rs", "mod part;\n"),
+            source("crates/a/tests/api/named/part.rs", ""),
+            source("crates/a/tests/api/unnamed.rs", "#[test]\nfn f() {}\n"),
             source("crates/e/src/main.rs", "mod d;\n"),
             source("crates/e/src/d/mod.rs", "mod f;\n"),
             source("crates/e/src/d/f.rs", ""),
         ];
         let found: Vec<String> = check_modules(&sources).into_iter().map(|v| v.path).collect();
-        assert_eq!(found, ["crates/a/src/lost.rs", "crates/a/src/c.rs"]);
+        let unnamed = "crates/a/tests/api/unnamed.rs";
+        assert_eq!(found, ["crates/a/src/lost.rs", "crates/a/src/c.rs", unnamed]);
     }
 
     #[test]

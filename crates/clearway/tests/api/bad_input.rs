@@ -167,7 +167,7 @@ fn a_second_opener_is_refused_in_this_process_and_in_another() {
     assert!(matches!(refused, Error::AlreadyOpen { .. }));
     assert!(refused.to_string().contains("in use by this process"), "{refused}");
     let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_second_opener_is_refused_in_this_process_and_in_another"])
+        .args(["--exact", "bad_input::a_second_opener_is_refused_in_this_process_and_in_another"])
         .env("CLEARWAY_SECOND_OPENER", &path)
         .output()
         .unwrap()

@@ -311,7 +311,8 @@ fn shrink(mut ops: Vec<Op>) -> Vec<Op> {
 
 #[test]
 fn random_operations_match_an_ordered_map() {
-    // To choose the runs: CLEARWAY_MODEL_SEED=7 CLEARWAY_MODEL_RUNS=1 cargo test --test model
+    // To choose the runs:
+    // CLEARWAY_MODEL_SEED=7 CLEARWAY_MODEL_RUNS=1 cargo test -p clearway --test api model
     let setting = |name: &str, default: u64| {
         std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
     };

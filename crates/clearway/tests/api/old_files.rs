@@ -116,7 +116,7 @@ fn long_chains_are_read_and_shortened() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let [as_is, dir] = ["as it is", "walked"].map(|name| place.path().join(name));
     for dir in [&as_is, &dir] {
-        unpack(include_bytes!("data/long_chains.rle"), dir);
+        unpack(include_bytes!("../data/long_chains.rle"), dir);
     }
 
     // Before upkeep: no row is missing, and nothing looks damaged.

@@ -1,16 +1,15 @@
 //! The bytes on disk are those of `docs/log-format.md`.
 
-mod scenario;
-
 use std::sync::Arc;
 
 use clearway_base::{DatabaseId, Epoch, Error, Lsn, Salt, TxnId};
 use clearway_disk::{Disk, MemoryDisk};
 use clearway_log::{EpochMark, Known, Lineage, Log, LogReader, LogStart, Record, trace};
-use scenario::*;
+
+use crate::scenario::*;
 
 /// The worked example: lines of a hex dump as they stand on the page, zero lines left out.
-const PAGE: &str = include_str!("../../../docs/log-format.md");
+const PAGE: &str = include_str!("../../../../docs/log-format.md");
 
 /// The example's lines: a position of six hex digits, then bytes.
 fn example() -> Vec<(u64, Vec<u8>)> {

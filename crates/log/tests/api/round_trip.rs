@@ -1,13 +1,12 @@
 //! Inserted records are read back: many threads, ring and segments wrapping.
 
-mod scenario;
-
 use std::sync::Arc;
 
 use clearway_base::{Epoch, Lsn, SECTOR_SIZE, TxnId};
 use clearway_disk::{Disk, MemoryDisk, OsDisk};
 use clearway_log::{Log, LogOptions, LogReader, Record};
-use scenario::*;
+
+use crate::scenario::{self, *};
 
 fn memory() -> Arc<dyn Disk> {
     Arc::new(MemoryDisk::new())

@@ -1,7 +1,5 @@
 //! Log space reservations, truncation and the reuse of segments.
 
-mod scenario;
-
 use std::{
     io::ErrorKind,
     sync::{
@@ -15,7 +13,8 @@ use clearway_base::{Epoch, Error, Lsn, TxnId};
 use clearway_disk::{Disk, MemoryDisk};
 use clearway_log::{Log, LogOptions, Record, SpaceOutlook, TRAILER_BYTES_MAX, record_bytes};
 use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
-use scenario::*;
+
+use crate::scenario::*;
 
 fn files(disk: &Arc<dyn Disk>) -> Vec<String> {
     disk.list("log").unwrap()

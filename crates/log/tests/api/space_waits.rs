@@ -1,7 +1,5 @@
 //! The waits for log space: their length and their causes.
 
-mod scenario;
-
 use std::{
     sync::{
         Arc,
@@ -17,7 +15,8 @@ use clearway_log::{
     Log, LogOptions,
     SpaceOutlook::{self, CannotFree, MayFree, WillFree},
 };
-use scenario::*;
+
+use crate::scenario::*;
 
 /// Longer than a bounded wait, on a busy machine too.
 const SOON: Duration = Duration::from_secs(3);

@@ -1,7 +1,5 @@
 //! The end of the log after a crash: torn tails, damage in the middle, left-over records.
 
-mod scenario;
-
 use std::sync::{Arc, Mutex, mpsc};
 
 use clearway_base::{Epoch, Error, Lsn, LsnSpan, SECTOR_SIZE, TxnId};
@@ -9,7 +7,8 @@ use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_log::{Log, LogOptions, LogReader, Record};
 use clearway_testkit::Random;
 use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
-use scenario::*;
+
+use crate::scenario::*;
 
 const SECTOR: u64 = SECTOR_SIZE as u64;
 

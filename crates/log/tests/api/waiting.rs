@@ -1,7 +1,5 @@
 //! A waiter is woken exactly when its LSN is durable, and a failure is reported to it.
 
-mod scenario;
-
 use std::{
     future::poll_fn,
     io::ErrorKind,
@@ -16,7 +14,8 @@ use clearway_disk::{Disk, MemoryDisk};
 use clearway_log::{Log, LogOptions, Record};
 use clearway_sync::block_on;
 use clearway_testkit::disk::{Lasting, Operation};
-use scenario::{
+
+use crate::scenario::{
     closing::{eventually, faulty, is_pending, stall},
     *,
 };

@@ -1,7 +1,5 @@
 //! Invariants 2 (WAL) and 3 (torn and damaged pages), and the behaviour with a failing disk.
 
-mod support;
-
 use std::{
     io::ErrorKind,
     sync::{
@@ -14,7 +12,8 @@ use clearway_base::{Error, Lsn, PAGE_SIZE, PageId};
 use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_pool::{Pool, PoolOptions, Wal};
 use clearway_testkit::disk::{Event, Faults, FaultyDisk, Lasting, Operation};
-use support::*;
+
+use crate::support::*;
 
 fn overwrite(disk: &MemoryDisk, name: &str, at: u64, bytes: &[u8]) {
     disk.open(name, OpenMode::Existing).unwrap().write_at(bytes, at).unwrap();

@@ -1,7 +1,5 @@
 //! Invariants 4 (bound) and 6 (progress), with data many times the cache.
 
-mod support;
-
 use std::{
     sync::{
         Arc,
@@ -14,7 +12,8 @@ use clearway_base::{PAGE_SIZE, PageId};
 use clearway_disk::{Disk, MemoryDisk, OsDisk};
 use clearway_pool::{Pool, PoolOptions};
 use clearway_testkit::Random;
-use support::*;
+
+use crate::support::*;
 
 /// Twenty times the cache of 64 pages.
 const PAGES: u32 = 1280;

@@ -1,7 +1,5 @@
 //! Invariant 1: an optimistic read that validates saw one version of the page.
 
-mod support;
-
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -11,7 +9,8 @@ use std::{
 use clearway_base::PageId;
 use clearway_disk::MemoryDisk;
 use clearway_pool::Restart;
-use support::*;
+
+use crate::support::*;
 
 const PAGE: PageId = PageId(7);
 

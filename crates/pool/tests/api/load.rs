@@ -1,7 +1,5 @@
 //! Loading of many pages through the read queue.
 
-mod support;
-
 use std::{
     collections::BTreeSet,
     io,
@@ -23,7 +21,8 @@ use clearway_testkit::{
     Random,
     disk::{Faults, FaultyDisk, HeldReads, HeldReadsDisk, Operation},
 };
-use support::*;
+
+use crate::support::*;
 
 /// Ten times the cache of 64 pages.
 const PAGES: u32 = 640;

@@ -1,7 +1,5 @@
 //! Invariant 5: `redo_start` is never later than the first record that a durable page lacks.
 
-mod support;
-
 use std::{
     collections::HashMap,
     sync::{
@@ -16,7 +14,8 @@ use clearway_base::{Lsn, PAGE_SIZE, PageId};
 use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_pool::{Pool, PoolOptions, Wal};
 use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
-use support::*;
+
+use crate::support::*;
 
 const PAGE: PageId = PageId(3);
 

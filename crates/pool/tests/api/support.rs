@@ -1,6 +1,4 @@
 //! A log that is only a counter, and pages with contents that can be checked.
-#![allow(dead_code, reason = "each test program uses a part")]
-#![allow(unreachable_pub, reason = "included as a module by each test program")]
 
 use std::sync::{
     Arc, Mutex,
@@ -12,17 +10,17 @@ use clearway_disk::Disk;
 use clearway_pool::{ExclusivePage, OptimisticPage, Pool, PoolOptions, Wal};
 
 /// A log without bytes: records have positions and nothing else.
-pub struct CountingWal {
+pub(crate) struct CountingWal {
     end: AtomicU64,
     durable: AtomicU64,
     broken: AtomicBool,
     failed: AtomicBool,
     /// Every record: page, span.
-    pub records: Mutex<Vec<(PageId, LsnSpan)>>,
+    pub(crate) records: Mutex<Vec<(PageId, LsnSpan)>>,
 }
 
 impl CountingWal {
-    pub fn new() -> Arc<CountingWal> {
+    pub(crate) fn new() -> Arc<CountingWal> {
         Arc::new(CountingWal {
             end: AtomicU64::new(1000),
             durable: AtomicU64::new(1000),
@@ -32,7 +30,7 @@ impl CountingWal {
         })
     }
 
-    pub fn insert(&self, page: PageId) -> LsnSpan {
+    pub(crate) fn insert(&self, page: PageId) -> LsnSpan {
         let mut records = self.records.lock().unwrap();
         let start = self.end.fetch_add(10, Ordering::SeqCst);
         let span = LsnSpan { start: Lsn(start), end: Lsn(start + 10) };
@@ -40,12 +38,12 @@ impl CountingWal {
         span
     }
 
-    pub fn break_now(&self, broken: bool) {
+    pub(crate) fn break_now(&self, broken: bool) {
         self.broken.store(broken, Ordering::SeqCst);
     }
 
     /// Makes the log refuse records from now on.
-    pub fn fail_for_good(&self) {
+    pub(crate) fn fail_for_good(&self) {
         self.failed.store(true, Ordering::SeqCst);
     }
 }
@@ -74,7 +72,7 @@ impl Wal for CountingWal {
 }
 
 /// The smallest cache there is, 64 pages, and no thread of its own.
-pub fn small() -> PoolOptions {
+pub(crate) fn small() -> PoolOptions {
     PoolOptions {
         cache_bytes: 64 * PAGE_SIZE as u64,
         max_bytes: 1 << 30,
@@ -83,7 +81,7 @@ pub fn small() -> PoolOptions {
     }
 }
 
-pub fn open(disk: &dyn Disk, wal: &Arc<CountingWal>, options: PoolOptions) -> Arc<Pool> {
+pub(crate) fn open(disk: &dyn Disk, wal: &Arc<CountingWal>, options: PoolOptions) -> Arc<Pool> {
     Pool::open(disk, wal.clone(), options).unwrap()
 }
 
@@ -96,7 +94,7 @@ fn word(page: PageId, counter: u64, index: usize) -> u64 {
 }
 
 /// Fills a page with contents that follow from its id and a counter, as one logged change.
-pub fn write(wal: &CountingWal, page: &mut ExclusivePage<'_>, counter: u64) -> LsnSpan {
+pub(crate) fn write(wal: &CountingWal, page: &mut ExclusivePage<'_>, counter: u64) -> LsnSpan {
     page.begin_change();
     let span = wal.insert(page.id());
     fill(page, counter);
@@ -104,7 +102,7 @@ pub fn write(wal: &CountingWal, page: &mut ExclusivePage<'_>, counter: u64) -> L
     span
 }
 
-pub fn fill(page: &mut ExclusivePage<'_>, counter: u64) {
+pub(crate) fn fill(page: &mut ExclusivePage<'_>, counter: u64) {
     let id = page.id();
     page[CONTENTS_AT..32].copy_from_slice(&counter.to_le_bytes());
     for (index, chunk) in page[32..].chunks_exact_mut(8).enumerate() {
@@ -113,7 +111,7 @@ pub fn fill(page: &mut ExclusivePage<'_>, counter: u64) {
 }
 
 /// Checks all contents of a page and returns its counter; 0 for a page of zeros.
-pub fn check(id: PageId, page: &[u8]) -> u64 {
+pub(crate) fn check(id: PageId, page: &[u8]) -> u64 {
     let long = |at: usize| u64::from_le_bytes(page[at..at + 8].try_into().unwrap());
     let counter = long(CONTENTS_AT);
     if counter == 0 {
@@ -127,7 +125,7 @@ pub fn check(id: PageId, page: &[u8]) -> u64 {
 }
 
 /// Like `check`, for a few words and optimistically: returns `None` if the page changed meanwhile.
-pub fn check_optimistic(page: OptimisticPage<'_>) -> Option<u64> {
+pub(crate) fn check_optimistic(page: OptimisticPage<'_>) -> Option<u64> {
     let counter = page.read_u64(CONTENTS_AT);
     let indexes = [0, 1, 511, 1000, (PAGE_SIZE - 32) / 8 - 1];
     let words = indexes.map(|index| page.read_u64(32 + index * 8));
@@ -140,7 +138,7 @@ pub fn check_optimistic(page: OptimisticPage<'_>) -> Option<u64> {
 }
 
 /// Formats pages `ids` with counter 1.
-pub fn populate(pool: &Pool, wal: &CountingWal, ids: std::ops::Range<u32>) {
+pub(crate) fn populate(pool: &Pool, wal: &CountingWal, ids: std::ops::Range<u32>) {
     for id in ids {
         pool.ensure_len(PageId(id)).unwrap();
         write(wal, &mut pool.format(PageId(id)).unwrap(), 1);

@@ -41,7 +41,7 @@ pub(super) const SCENARIOS: [Scenario; 20] = [
 /// The name prefix of the scenarios whose database has an older format at first.
 pub(super) const OLD: &str = "old-";
 
-/// Databases of format version 1; `txn/tests/version_1.rs` documents their contents.
+/// Databases of format version 1; `txn/tests/api/version_1.rs` documents their contents.
 const VERSION_1_CLOSED: &[u8] = include_bytes!("../../../txn/tests/version-1/closed.packed");
 const VERSION_1_KILLED: &[u8] = include_bytes!("../../../txn/tests/version-1/killed.packed");
 

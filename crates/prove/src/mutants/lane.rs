@@ -17,8 +17,7 @@ pub(super) enum Lane {
     Locks,
     /// The tests of intent locks, those of the variants included.
     Intents,
-    /// The log's unit tests, and its tests of tails, of waits for durability, and of waits for
-    /// space.
+    /// The log's tests.
     Log,
     /// The unit tests of the array in which inserters of the log's variants meet, and of releases
     /// that they delegate: other tests hang when a slot is reused while a member still waits in it.
@@ -101,17 +100,15 @@ impl Lane {
             // The other tests take seconds, and catch no more of the mutants.
             Lane::Locks => Some("-p clearway-lock -p clearway-variants --lib"),
             Lane::Intents => Some("-p clearway-lock -p clearway-variants --test lock intents::"),
-            Lane::Borders => Some("-p clearway-tree --test locks"),
-            Lane::Log => {
-                Some("-p clearway-log --lib --test waiting --test tail --test space_waits")
-            }
+            Lane::Borders => Some("-p clearway-tree --test api locks::"),
+            Lane::Log => Some("-p clearway-log --lib --test api"),
             Lane::Slots => Some("-p clearway-variants --lib -- log::array:: log::releases::"),
-            Lane::Answers => Some("-p clearway --test answers --test scan_errors"),
-            Lane::Upkeep => Some("-p clearway-txn --test upkeep"),
+            Lane::Answers => Some("-p clearway --test api -- answers:: scan_errors::"),
+            Lane::Upkeep => Some("-p clearway-txn --test api upkeep::"),
             Lane::Needs => {
-                Some("-p clearway-tree --test needs --test model -- gives_its_pins few_pages")
+                Some("-p clearway-tree --test api -- gives_its_pins few_pages_can_be_evicted")
             }
-            Lane::Tasks => Some("-p clearway-txn -p clearway --test tasks --test cancelled"),
+            Lane::Tasks => Some("-p clearway-txn -p clearway --test api -- tasks:: cancelled::"),
             Lane::Simulation | Lane::Images | Lane::Creations | Lane::Corruption => None,
         }
     }

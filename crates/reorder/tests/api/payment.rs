@@ -163,5 +163,5 @@ fn explanation_of_payment_is_the_recorded_one() {
     let text = fs::read_to_string(example(style.file)).unwrap();
     let Some(rewritten) = reordered(style, &text) else { return };
     let explained = explain::explain_all("payment_params.c", &rewritten);
-    assert_eq!(explained, include_str!("payment/params_explained.txt"), "now:\n{explained}");
+    assert_eq!(explained, include_str!("../payment/params_explained.txt"), "now:\n{explained}");
 }

@@ -2,17 +2,11 @@
 //! that is not. Without libclang the tests print SKIPPED and pass, unless
 //! `CLEARWAY_REQUIRE_LIBCLANG` is set.
 
-#[path = "split/conditional.rs"]
 mod conditional;
-#[path = "split/examples.rs"]
 mod examples;
-#[path = "split/fission.rs"]
 mod fission;
-#[path = "split/kept_values.rs"]
 mod kept_values;
-#[path = "split/keys.rs"]
 mod keys;
-#[path = "split/search.rs"]
 mod search;
 
 use std::path::Path;

@@ -326,7 +326,7 @@ fn inputs_stay_within_the_limits_of_the_user() {
 #[test]
 fn source_that_does_not_compile_is_an_error_that_quotes_the_compiler() {
     let options = Options::new(&LIBPQ, &analyze, &key);
-    let bad = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verify.rs");
+    let bad = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api/verify.rs");
     match verify(&source("original"), &bad, &program(), "payment", &options) {
         Err(error @ (VerifyError::Header { .. } | VerifyError::Start { .. })) => {
             assert!(std::env::var_os("CLEARWAY_REQUIRE_LIBPQ").is_none(), "{error}");

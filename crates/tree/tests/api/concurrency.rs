@@ -1,14 +1,13 @@
 //! Threads against each other, in a tree with nodes of a few keys, while others verify it.
 
-mod double;
-
 use std::ops::Bound::Unbounded;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use clearway_base::{Error, Result};
 use clearway_testkit::Random;
 use clearway_tree::{Cursor, Direction, LeafHint, ReadIntent, Tree};
-use double::{Database, Txn};
+
+use crate::double::{Database, Txn};
 
 fn key(n: u64) -> Vec<u8> {
     format!("{n:04}").into_bytes()

@@ -1,8 +1,6 @@
 //! A transaction that is just enough for the tree: the real lock table and the real pool, a log in
 //! a vector, an undo list, and a record of every lock that was asked for.
 
-#![allow(dead_code, unreachable_pub)] // Each test binary uses its own part.
-
 use std::cell::Cell;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex};
@@ -18,11 +16,11 @@ use clearway_tree::{
     TreeConfig, TreeReport, Upkeep, Wait, redo,
 };
 
-pub type Records = Vec<(Vec<u8>, Vec<u8>)>;
+pub(crate) type Records = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// A log that is durable at once.
 #[derive(Default)]
-pub struct MemoryLog {
+pub(crate) struct MemoryLog {
     records: Mutex<Vec<(Vec<u8>, LsnSpan)>>,
 }
 
@@ -35,12 +33,12 @@ impl MemoryLog {
         span
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.records.lock().unwrap().len()
     }
 
     /// The number of records with this operation code.
-    pub fn count_of(&self, code: u8) -> usize {
+    pub(crate) fn count_of(&self, code: u8) -> usize {
         self.records.lock().unwrap().iter().filter(|(body, _)| body.first() == Some(&code)).count()
     }
 }
@@ -58,16 +56,16 @@ impl Wal for MemoryLog {
 }
 
 /// A database in memory.
-pub struct Database {
-    pub pool: Arc<Pool>,
-    pub space: Arc<SpaceMap>,
-    pub locks: LockTable,
-    pub log: Arc<MemoryLog>,
-    pub disk: MemoryDisk,
+pub(crate) struct Database {
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) space: Arc<SpaceMap>,
+    pub(crate) locks: LockTable,
+    pub(crate) log: Arc<MemoryLog>,
+    pub(crate) disk: MemoryDisk,
 }
 
 impl Database {
-    pub fn new() -> Database {
+    pub(crate) fn new() -> Database {
         let db = Database::over(Arc::default());
         db.space.create(&mut db.begin()).unwrap();
         db
@@ -77,17 +75,17 @@ impl Database {
         Database::on(log, MemoryDisk::new())
     }
 
-    pub fn on(log: Arc<MemoryLog>, disk: MemoryDisk) -> Database {
+    pub(crate) fn on(log: Arc<MemoryLog>, disk: MemoryDisk) -> Database {
         Database::through(log, &disk.clone(), disk)
     }
 
     /// In a cache of 64 pages.
-    pub fn small() -> Database {
+    pub(crate) fn small() -> Database {
         Database::of_pages(64)
     }
 
     /// In a cache of `count` pages.
-    pub fn of_pages(count: u64) -> Database {
+    pub(crate) fn of_pages(count: u64) -> Database {
         let disk = MemoryDisk::new();
         let cache_bytes = count * PAGE_SIZE as u64;
         let db = Database::with_cache(Arc::default(), &disk.clone(), disk, cache_bytes);
@@ -96,12 +94,12 @@ impl Database {
     }
 
     /// On `disk`, of which the pool sees what `seen` lets it.
-    pub fn through(log: Arc<MemoryLog>, seen: &dyn Disk, disk: MemoryDisk) -> Database {
+    pub(crate) fn through(log: Arc<MemoryLog>, seen: &dyn Disk, disk: MemoryDisk) -> Database {
         Database::with_cache(log, seen, disk, 64 << 20)
     }
 
     /// The same in a cache of that size.
-    pub fn with_cache(
+    pub(crate) fn with_cache(
         log: Arc<MemoryLog>,
         seen: &dyn Disk,
         disk: MemoryDisk,
@@ -121,7 +119,7 @@ impl Database {
 
     /// Redoes the records from `from` on, on `disk`. The database that it returns has a copy of the
     /// log.
-    pub fn recovered_on(&self, disk: MemoryDisk, from: usize) -> Result<Database> {
+    pub(crate) fn recovered_on(&self, disk: MemoryDisk, from: usize) -> Result<Database> {
         let records = self.log.records.lock().unwrap().clone();
         let again = Database::on(Arc::new(MemoryLog { records: Mutex::new(records) }), disk);
         for (body, span) in self.log.records.lock().unwrap()[from..].iter() {
@@ -134,7 +132,7 @@ impl Database {
 
     /// Redoes the first `records` records on an empty disk. The log of the database that it returns
     /// continues them.
-    pub fn replayed(&self, records: usize) -> Database {
+    pub(crate) fn replayed(&self, records: usize) -> Database {
         let again = Database::over(Arc::default());
         for (body, span) in self.log.records.lock().unwrap()[..records].iter() {
             again.log.records.lock().unwrap().push((body.clone(), *span));
@@ -145,18 +143,18 @@ impl Database {
         again
     }
 
-    pub fn tree(&self, id: u32, node_bytes: usize) -> Tree {
+    pub(crate) fn tree(&self, id: u32, node_bytes: usize) -> Tree {
         let (pool, space) = (self.pool.clone(), self.space.clone());
         Tree::create(pool, space, TreeId(id), TreeConfig { node_bytes }, &mut self.begin()).unwrap()
     }
 
     /// The same tree, in this database.
-    pub fn open(&self, tree: &Tree, node_bytes: usize) -> Tree {
+    pub(crate) fn open(&self, tree: &Tree, node_bytes: usize) -> Tree {
         let (pool, space) = (self.pool.clone(), self.space.clone());
         Tree::open(pool, space, tree.id(), tree.root(), TreeConfig { node_bytes })
     }
 
-    pub fn begin(&self) -> Txn {
+    pub(crate) fn begin(&self) -> Txn {
         Txn {
             owner: self.locks.owner(),
             locks: self.locks.clone(),
@@ -184,7 +182,7 @@ impl Database {
     }
 
     /// Verifies the tree, and that the database has no page but the map's and this tree's.
-    pub fn verify_only(&self, tree: &Tree) -> TreeReport {
+    pub(crate) fn verify_only(&self, tree: &Tree) -> TreeReport {
         let report = tree.verify().unwrap();
         assert_eq!(report.met_twice, []);
         let mut allocated = Vec::new();
@@ -195,7 +193,7 @@ impl Database {
     }
 
     /// The first page on which two databases differ, LSN and content.
-    pub fn difference(&self, other: &Database) -> Option<PageId> {
+    pub(crate) fn difference(&self, other: &Database) -> Option<PageId> {
         let mut pages = Vec::new();
         self.space.for_each_allocated(|page| pages.push(page)).unwrap();
         pages.into_iter().find(|&page| {
@@ -206,62 +204,62 @@ impl Database {
 }
 
 /// A transaction.
-pub struct Txn {
-    pub owner: LockOwner,
+pub(crate) struct Txn {
+    pub(crate) owner: LockOwner,
     locks: LockTable,
     log: Arc<MemoryLog>,
     pool: Arc<Pool>,
-    pub limit: WaitLimit,
-    pub undo: Vec<Vec<u8>>,
-    pub frees: Vec<(usize, Vec<u8>)>,
+    pub(crate) limit: WaitLimit,
+    pub(crate) undo: Vec<Vec<u8>>,
+    pub(crate) frees: Vec<(usize, Vec<u8>)>,
     /// The overflow chain to which no record leads.
-    pub unlinked: Option<[u8; 16]>,
-    pub sparse: Vec<Vec<u8>>,
+    pub(crate) unlinked: Option<[u8; 16]>,
+    pub(crate) sparse: Vec<Vec<u8>>,
     /// The test calls upkeep by hand.
-    pub leaves_upkeep: bool,
+    pub(crate) leaves_upkeep: bool,
     /// Every lock asked for or checked, granted or not.
-    pub asked: Vec<(LockId, RangeMode)>,
+    pub(crate) asked: Vec<(LockId, RangeMode)>,
     reserved: usize,
     /// Whether `wait` and `reserve` make sure that no page is latched. For single threads.
-    pub latches_are_checked: bool,
+    pub(crate) latches_are_checked: bool,
     /// Up to where commits count as durable.
-    pub acknowledged: Lsn,
+    pub(crate) acknowledged: Lsn,
     undoing: bool,
     /// The code of a system operation that the log refuses.
-    pub refused_system: Option<u8>,
+    pub(crate) refused_system: Option<u8>,
     /// Called after each check whether a ghost is free, before the result is used.
-    pub after_ghost_is_free: Option<Box<dyn Fn() + Send>>,
+    pub(crate) after_ghost_is_free: Option<Box<dyn Fn() + Send>>,
     /// Called before each wait for a lock or for log space.
-    pub before_wait: Option<Box<dyn Fn() + Send>>,
+    pub(crate) before_wait: Option<Box<dyn Fn() + Send>>,
     /// If set, some requests for locks and log space are denied though they could be granted.
-    pub denials: Option<Random>,
+    pub(crate) denials: Option<Random>,
     /// Whether log space was waited for, so that the next reservation is granted.
     is_granted: bool,
     /// The numbers of its waits.
-    pub needs: Needs,
-    pub page_needs: PageNeeds,
+    pub(crate) needs: Needs,
+    pub(crate) page_needs: PageNeeds,
 }
 
 /// The numbers of a transaction's waits.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Needs {
-    pub locks: u64,
-    pub log_space: u64,
+pub(crate) struct Needs {
+    pub(crate) locks: u64,
+    pub(crate) log_space: u64,
 }
 
 /// The number of waits for pages.
 #[derive(Clone, Default, Debug)]
-pub struct PageNeeds(Cell<u64>);
+pub(crate) struct PageNeeds(Cell<u64>);
 
 impl PageNeeds {
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.0.get()
     }
 }
 
 impl Txn {
     /// Commits: tags, frees what was dropped, looks after sparse leaves.
-    pub fn commit(mut self, tree: &Tree) {
+    pub(crate) fn commit(mut self, tree: &Tree) {
         self.free_unlinked(tree);
         let lsn = self.log.insert(&[]).end;
         self.locks.release_all(&mut self.owner, Some(lsn));
@@ -271,14 +269,14 @@ impl Txn {
         self.upkeep(tree);
     }
 
-    pub fn rollback(mut self, tree: &Tree) {
+    pub(crate) fn rollback(mut self, tree: &Tree) {
         self.rollback_to(tree, 0);
         self.locks.release_all(&mut self.owner, None);
         self.upkeep(tree);
     }
 
     /// Undoes all but the first `savepoint` operations.
-    pub fn rollback_to(&mut self, tree: &Tree, savepoint: usize) {
+    pub(crate) fn rollback_to(&mut self, tree: &Tree, savepoint: usize) {
         self.free_unlinked(tree);
         self.undoing = true;
         while self.undo.len() > savepoint {
@@ -292,7 +290,7 @@ impl Txn {
 
     /// Frees the chain that an operation has left: to be called when it has failed, and after an
     /// undo.
-    pub fn free_unlinked(&mut self, tree: &Tree) {
+    pub(crate) fn free_unlinked(&mut self, tree: &Tree) {
         if let Some(chain) = self.unlinked.take() {
             tree.free_value(self, &chain).unwrap();
         }
@@ -307,7 +305,12 @@ impl Txn {
         }
     }
 
-    pub fn scan(&mut self, tree: &Tree, range: Range, direction: Direction) -> Result<Records> {
+    pub(crate) fn scan(
+        &mut self,
+        tree: &Tree,
+        range: Range,
+        direction: Direction,
+    ) -> Result<Records> {
         let mut cursor = tree.cursor(range.0, range.1, direction, ReadIntent::Read);
         let mut records = Vec::new();
         while let Some(record) = cursor.next(tree, self)? {
@@ -316,17 +319,17 @@ impl Txn {
         Ok(records)
     }
 
-    pub fn get(&mut self, tree: &Tree, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn get(&mut self, tree: &Tree, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let mut out = Vec::new();
         let found = tree.get(self, &mut LeafHint::default(), key, ReadIntent::Read, &mut out)?;
         Ok(found.then_some(out))
     }
 
-    pub fn insert(&mut self, tree: &Tree, key: &[u8], value: &[u8]) -> Result<()> {
+    pub(crate) fn insert(&mut self, tree: &Tree, key: &[u8], value: &[u8]) -> Result<()> {
         tree.insert(self, &mut LeafHint::default(), key, value)
     }
 
-    pub fn delete(&mut self, tree: &Tree, key: &[u8]) -> Result<()> {
+    pub(crate) fn delete(&mut self, tree: &Tree, key: &[u8]) -> Result<()> {
         tree.delete(self, &mut LeafHint::default(), key)
     }
 
@@ -350,7 +353,7 @@ impl Txn {
     }
 }
 
-pub type Range = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+pub(crate) type Range = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 impl Drop for Txn {
     fn drop(&mut self) {
@@ -450,7 +453,7 @@ impl Wait for Txn {
 }
 
 /// Whether an operation would have had to wait.
-pub fn would_block<T: std::fmt::Debug>(result: Result<T>) -> bool {
+pub(crate) fn would_block<T: std::fmt::Debug>(result: Result<T>) -> bool {
     match result {
         Err(Error::WouldBlock { .. }) => true,
         Ok(_) => false,

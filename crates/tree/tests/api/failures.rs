@@ -1,14 +1,13 @@
 //! The state of a tree after the log, the disk or a page has failed under it.
 
-mod double;
-
 use std::{sync::mpsc::channel, thread, time::Duration};
 
 use clearway_base::{Error, PAGE_SIZE, PageId};
 use clearway_disk::{Disk, OpenMode};
 use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation, forge_page};
 use clearway_tree::{LeafHint, ReadIntent, Tree};
-use double::Database;
+
+use crate::double::Database;
 
 const SPLIT: u8 = 36;
 

@@ -1,7 +1,5 @@
 //! The locks that operations request: they prevent phantoms, at page borders above all.
 
-mod double;
-
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -12,7 +10,8 @@ use clearway_base::{Error, TreeId};
 use clearway_lock::{LockId, Outcome, RangeMode as M, WaitLimit};
 use clearway_testkit::Random;
 use clearway_tree::{Direction, LeafHint, Locks, ReadIntent, Tree};
-use double::{Database, Txn, would_block};
+
+use crate::double::{Database, Txn, would_block};
 
 const TREE: u32 = 7;
 
@@ -228,7 +227,7 @@ fn upkeep(db: &Database, tree: &Tree) {
     }
 }
 
-fn is_inside(n: u64, range: &double::Range) -> bool {
+fn is_inside(n: u64, range: &crate::double::Range) -> bool {
     use std::ops::RangeBounds;
     (range.0.as_ref().map(Vec::as_slice), range.1.as_ref().map(Vec::as_slice)).contains(&key(n)[..])
 }

@@ -1,15 +1,14 @@
 //! Random operations, with savepoints and rollbacks, against an ordered map. Nodes hold a few keys,
 //! so splits, adoptions, merges and overflow happen all the time.
 
-mod double;
-
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use clearway_base::{Error, PageId};
 use clearway_testkit::Random;
 use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
-use double::{Database, Needs, Txn};
+
+use crate::double::{Database, Needs, Txn};
 
 /// Pages that stay pinned in a cache of 64, so that only a few can be evicted.
 const PINNED: u32 = 54;

@@ -1,7 +1,5 @@
 //! Operations that wait: they keep nothing that other operations may need meanwhile.
 
-mod double;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
@@ -9,7 +7,8 @@ use std::time::Duration;
 
 use clearway_testkit::Random;
 use clearway_tree::Tree;
-use double::Database;
+
+use crate::double::Database;
 
 const KEYS: u32 = 4000;
 

@@ -1,11 +1,10 @@
 //! Keys in every order and of every length: nothing is refused, chains stay short, pages are full.
 
-mod double;
-
 use clearway_base::PAGE_SIZE;
 use clearway_testkit::Random;
 use clearway_tree::{LeafHint, LevelReport, Tree};
-use double::Database;
+
+use crate::double::Database;
 
 /// Bytes of a node that fences, slots and records may use.
 const CAPACITY: u64 = PAGE_SIZE as u64 - 56;

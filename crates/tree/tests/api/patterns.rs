@@ -2,14 +2,13 @@
 //! pages of the default size. Valid input is never refused, the tree stays sound, and redo makes
 //! the same pages.
 
-mod double;
-
 use std::{collections::BTreeMap, ops::Bound};
 
 use clearway_base::Error;
 use clearway_testkit::{Limits, Order, Pattern, Random, Step, Values};
 use clearway_tree::{Direction, LeafHint, Tree};
-use double::{Database, Txn};
+
+use crate::double::{Database, Txn};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 

@@ -1,8 +1,6 @@
 //! Cursors over leaves that are not in memory read many of them at a time, and none beyond their
 //! range.
 
-mod double;
-
 use std::{
     collections::VecDeque,
     io::ErrorKind,
@@ -19,7 +17,8 @@ use clearway_testkit::{
     disk::{Faults, FaultyDisk, HeldReads, HeldReadsDisk, Lasting, Operation},
 };
 use clearway_tree::{Direction, ReadIntent, Tree, TreeReport};
-use double::{Database, Range, Records, Txn};
+
+use crate::double::{Database, Range, Records, Txn};
 
 const NODE_BYTES: usize = 8192;
 const KEYS: u32 = 20_000;

@@ -1,13 +1,12 @@
 //! Pages: reused after deletion, freed by destruction, whatever crashes in between.
 
-mod double;
-
 use std::ops::Bound::Unbounded;
 
 use clearway_base::Error;
 use clearway_testkit::Random;
 use clearway_tree::{Direction, LeafHint, Tree};
-use double::Database;
+
+use crate::double::Database;
 
 fn key(n: u64) -> Vec<u8> {
     n.to_be_bytes().to_vec()

@@ -1,12 +1,11 @@
 //! Damage is found and named, by `verify` and, in debug builds, by every descent.
 
-mod double;
-
 use std::ops::Bound::Unbounded;
 
 use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result, TreeId};
 use clearway_tree::{Direction, Tree, TreeConfig};
-use double::Database;
+
+use crate::double::Database;
 
 fn key(n: u64) -> Vec<u8> {
     format!("key {n:03}").into_bytes()

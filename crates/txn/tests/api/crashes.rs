@@ -4,8 +4,6 @@
 //! image, as the power failure or the kill would have left it, must recover to the state after the
 //! first `m` transactions, where `m` is at least what was acknowledged by then.
 
-mod rig;
-
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -17,7 +15,7 @@ use clearway_testkit::Random;
 use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, Table};
 
-use rig::{Contents, check, commit, contents, open, open_with, options, put, start};
+use crate::rig::{Contents, check, commit, contents, open, open_with, options, put, start};
 
 /// An image of the disk and how much had been acknowledged when it was made.
 struct Image {

@@ -1,7 +1,5 @@
 //! Early lock release: who saw what a commit has not made durable yet must wait with it.
 
-mod rig;
-
 use std::{
     ops::Bound,
     sync::{
@@ -19,7 +17,7 @@ use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Engine, EngineOptions, Table, Transaction};
 use clearway_variants::txn::{EarlyRelease, TxnVariant};
 
-use rig::{commit, open_with, options, put, read_all};
+use crate::rig::{commit, open_with, options, put, read_all};
 
 /// An engine whose log writes can be held up.
 struct Stalled {

@@ -1,13 +1,12 @@
 //! The log of one database beside the data of another: refused, and nothing is lost by it.
 
-mod rig;
-
 use std::{path::Path, sync::Arc};
 
 use clearway_base::{Epoch, Error};
 use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_txn::{Engine, EngineOptions};
-use rig::{check, get, open_with, put};
+
+use crate::rig::{self, check, get, open_with, put};
 
 /// Without threads, so that one program writes the same log twice.
 fn options() -> EngineOptions {
@@ -250,7 +249,7 @@ fn logs_of_another_format_or_size() {
     let (data, on_data) = new();
     on_data.close().unwrap();
     let old = MemoryDisk::new();
-    clearway_disk::unpack(&old, include_bytes!("version-1/killed.packed")).unwrap();
+    clearway_disk::unpack(&old, include_bytes!("../version-1/killed.packed")).unwrap();
     let mut small = options();
     small.log.segment_bytes = 32 << 10;
     let other = MemoryDisk::new();

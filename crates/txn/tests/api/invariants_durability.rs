@@ -2,12 +2,8 @@
 //!
 //! Each of these was seen to fail with the engine broken on purpose.
 
-#[path = "invariants_durability/bad_input.rs"]
 mod bad_input;
-#[path = "invariants_durability/crash_points.rs"]
 mod crash_points;
-mod rig;
-#[path = "invariants_durability/rotten_tail.rs"]
 mod rotten_tail;
 
 use std::{
@@ -31,7 +27,7 @@ use clearway_testkit::Random;
 use clearway_testkit::disk::{DelayedDisk, Event, Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, EngineOptions, Table, Transaction};
 
-use rig::{check, commit, contents, open_with, options, put, read_all};
+use crate::rig::{self, check, commit, contents, open_with, options, put, read_all};
 
 const PAGE: u64 = PAGE_SIZE as u64;
 const MILLISECOND: Duration = Duration::from_millis(1);

@@ -1,8 +1,6 @@
 //! Invariants 4, 5, 7, 8, 9 and 11 of `ARCHITECTURE.md`, each under its own name: what concurrent
 //! transactions may see of one another, and what the tree may do meanwhile.
 
-mod rig;
-
 use std::ops::Bound::Included;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, mpsc};
@@ -18,7 +16,9 @@ use clearway_tree::Direction::{self, Ascending as UP, Descending as DOWN};
 use clearway_tree::{ReadIntent, TreeReport};
 use clearway_txn::{Engine, EngineOptions, Table, Transaction};
 
-use rig::{Contents, check, commit, contents, open, open_with, options, put, read_all};
+use crate::rig::{
+    self, Contents, check, commit, contents, open, open_with, options, put, read_all,
+};
 
 /// Far longer than any of these tests takes.
 const WATCHDOG: Duration = Duration::from_secs(20);

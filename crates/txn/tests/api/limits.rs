@@ -1,8 +1,6 @@
 //! Requests that an engine refuses, and failures that it survives: full logs and disks, damage,
 //! other openers.
 
-mod rig;
-
 use std::sync::Arc;
 
 use clearway_base::{Error, PAGE_SIZE};
@@ -11,7 +9,7 @@ use clearway_log::LogOptions;
 use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 use clearway_txn::{Creation, Engine, EngineOptions, Table};
 
-use rig::{check, commit, contents, get, open, open_with, options, put, start};
+use crate::rig::{check, commit, contents, get, open, open_with, options, put, start};
 
 fn try_open(disk: &MemoryDisk, options: EngineOptions) -> Result<Arc<Engine>, Error> {
     Engine::open(Arc::new(disk.clone()), options)

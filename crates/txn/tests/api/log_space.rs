@@ -1,7 +1,5 @@
 //! Waits for log space: which transactions wait, how long, and what the error reports.
 
-mod rig;
-
 use std::{
     sync::{
         Arc,
@@ -16,7 +14,8 @@ use clearway_disk::MemoryDisk;
 use clearway_log::LogOptions;
 use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, EngineOptions, Table};
-use rig::{check, open_with, options};
+
+use crate::rig::{check, open_with, options};
 
 /// Upper bound on a reservation without a wait for a checkpoint: 100 ms, and what a busy machine
 /// adds.

@@ -1,8 +1,6 @@
 //! Random operations against an ordered map, with savepoints, rollbacks, checkpoints, clean
 //! reopenings and crashes. Pages hold a few keys, so they split, merge and overflow all the time.
 
-mod rig;
-
 use std::{ops::Bound, sync::Arc};
 
 use clearway_base::Error;
@@ -11,7 +9,7 @@ use clearway_testkit::Random;
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Engine, EngineOptions, Table, Transaction};
 
-use rig::{Contents, check, commit, contents, open_with, options, seeds};
+use crate::rig::{Contents, check, commit, contents, open_with, options, seeds};
 
 struct Model {
     disk: MemoryDisk,

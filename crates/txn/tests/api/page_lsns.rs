@@ -1,14 +1,13 @@
 //! Pages whose LSN is beyond the end of the log: damage that no checksum reveals.
 
-mod rig;
-
 use std::sync::Arc;
 
 use clearway_base::{Error, PAGE_SIZE};
 use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_testkit::disk::forge_page;
 use clearway_txn::Engine;
-use rig::{commit, open, options, start};
+
+use crate::rig::{self, commit, open, options, start};
 
 /// The first page after the superblock.
 const FIRST: u32 = 2;

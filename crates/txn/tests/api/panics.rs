@@ -1,7 +1,5 @@
 //! A panic in code that a transaction calls drops the transaction's state in the middle of its end.
 
-mod rig;
-
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -19,7 +17,7 @@ use clearway_txn::{
     parts::{CommitRelease, TxnParts},
 };
 
-use rig::{check, commit, contents, open, open_with, options};
+use crate::rig::{check, commit, contents, open, open_with, options};
 
 /// Commits that panic between their record and the release of their locks, while this is true.
 #[derive(Clone, Default, Debug)]

@@ -1,15 +1,13 @@
 //! Every order of keys with every mixture of lengths, with rollbacks, checkpoints, crashes and
 //! orderly reopenings, and a table beside it that keeps its contents.
 
-mod rig;
-
 use std::sync::Arc;
 
 use clearway_disk::MemoryDisk;
 use clearway_testkit::{Limits, Order, Pattern, Random, Step};
 use clearway_txn::{Engine, EngineOptions, Table, Transaction};
 
-use rig::{Contents, check, commit, contents, open_with, options};
+use crate::rig::{Contents, check, commit, contents, open_with, options};
 
 const INSERTIONS: u64 = 120;
 const INSERTIONS_LARGE: u64 = 50;

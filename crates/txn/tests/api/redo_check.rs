@@ -1,8 +1,6 @@
 //! The redo check: with it on, the log has images of all changed pages, and recovery refuses what
 //! redo makes of a change if it is not what the change was.
 
-mod rig;
-
 use std::sync::Arc;
 
 use clearway_base::{Error, Lsn, PageId, Result};
@@ -12,7 +10,8 @@ use clearway_sync::{Mutex, thread};
 use clearway_testkit::Random;
 use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, EngineOptions, Table};
-use rig::{Contents, check, commit, contents, open, open_with, options};
+
+use crate::rig::{self, Contents, check, commit, contents, open, open_with, options};
 
 /// The kind of an image's record; see `docs/log-format.md`.
 const IMAGE: u8 = 10;

@@ -1,7 +1,5 @@
 //! The shape of tables after loads in each order, and after deletions: fill, chains, height, pages.
 
-mod rig;
-
 use std::{
     sync::{
         Arc,
@@ -16,7 +14,7 @@ use clearway_testkit::Random;
 use clearway_tree::{Load, TreeReport};
 use clearway_txn::{Engine, EngineOptions, Table};
 
-use rig::{commit, open_with, options};
+use crate::rig::{commit, open_with, options};
 
 /// Rows of 116 bytes and what a record takes beside: some 140 leaves of 60 rows.
 const ROWS: u64 = 8_400;

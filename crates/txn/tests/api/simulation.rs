@@ -1,13 +1,13 @@
 //! An engine without threads of its own does everything when, and only when, it is called.
 
-mod rig;
-
 use std::{sync::Arc, time::Instant};
 
 use clearway_base::Error;
 use clearway_disk::MemoryDisk;
 use clearway_log::LogOptions;
 use clearway_txn::{Engine, EngineOptions};
+
+use crate::rig;
 
 fn options() -> EngineOptions {
     let small = rig::options();

@@ -1,7 +1,5 @@
 //! Creating and dropping tables: while they are in use, while the disk fails, and across crashes.
 
-mod rig;
-
 use std::{
     io::ErrorKind,
     ops::Bound,
@@ -22,7 +20,7 @@ use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Engine, EngineOptions, Table};
 
-use rig::{check, commit, contents, get, open, open_with, options, put, start};
+use crate::rig::{check, commit, contents, get, open, open_with, options, put, start};
 
 /// A time that is longer than anything here should take.
 const TOO_LONG: Duration = Duration::from_secs(20);

@@ -1,8 +1,6 @@
 //! Tasks that are dropped while a thread of the engine works for them, and tasks that wait until
 //! they may take pages.
 
-mod rig;
-
 use std::{
     future::Future,
     pin::{Pin, pin},
@@ -23,7 +21,8 @@ use clearway_pool::PoolOptions;
 use clearway_testkit::disk::{Faults, FaultyDisk, HeldReads, HeldReadsDisk, Operation};
 use clearway_tree::ReadIntent;
 use clearway_txn::{Engine, EngineOptions, Holdings, Kind, Table};
-use rig::{check, commit, open_with, options};
+
+use crate::rig::{check, commit, open_with, options};
 
 /// A log of half a megabyte, slow checkpoints, and a busy writer: operations wait for log space.
 /// The space that is reserved for those that were dropped meanwhile is given back.

@@ -1,7 +1,5 @@
 //! Transactions on a running engine: what they see, keep and take back.
 
-mod rig;
-
 use std::{ops::Bound, sync::Arc, time::Duration};
 
 use clearway_base::{Error, KeySample, LockName};
@@ -10,7 +8,7 @@ use clearway_lock::{LockId, WaitLimit};
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Engine, EngineOptions, RetryContext, Table, Transaction};
 
-use rig::{check, commit, contents, get, loser, open_with, options, put, start};
+use crate::rig::{check, commit, contents, get, loser, open_with, options, put, start};
 
 #[test]
 fn committed_changes_are_seen_by_the_next() {

@@ -1,7 +1,5 @@
 //! Upkeep forgets nothing: once it is idle there is no ghost, whatever left it.
 
-mod rig;
-
 use std::{
     future::Future,
     pin::pin,
@@ -16,7 +14,7 @@ use clearway_testkit::disk::{HeldReads, HeldReadsDisk};
 use clearway_tree::ReadIntent;
 use clearway_txn::{Engine, EngineOptions, Kind, Table, VerifyReport};
 
-use rig::{commit, contents, open, open_with, options, put, start};
+use crate::rig::{self, commit, contents, open, open_with, options, put, start};
 
 /// Rows in front of the one that stays.
 const ROWS: u32 = 5_000;

@@ -1,21 +1,20 @@
 //! Databases of format version 1, once closed and once killed: they open with what was in them, and
 //! are of version 2 from then on.
 //!
-//! The files beside this one were written by the last program of version 1 (commit 9131bac). The
-//! table `rows` had the keys 0 to 159, of which every seventh below 120 was deleted; when the
+//! The files of `tests/version-1` were written by the last program of version 1 (commit 9131bac).
+//! The table `rows` had the keys 0 to 159, of which every seventh below 120 was deleted; when the
 //! process was killed, a commit had just brought those from 20 to 29 back, and a transaction that
 //! had written 150 to 169 and changed two large values had not ended.
-
-mod rig;
 
 use std::sync::Arc;
 
 use clearway_disk::{Disk, MemoryDisk, OpenMode, unpack};
 use clearway_txn::{Engine, EngineOptions};
-use rig::{Contents, check, contents, open, open_with, options, put};
 
-const CLOSED: &[u8] = include_bytes!("version-1/closed.packed");
-const KILLED: &[u8] = include_bytes!("version-1/killed.packed");
+use crate::rig::{self, Contents, check, contents, open, open_with, options, put};
+
+const CLOSED: &[u8] = include_bytes!("../version-1/closed.packed");
+const KILLED: &[u8] = include_bytes!("../version-1/killed.packed");
 
 fn old(packed: &[u8]) -> MemoryDisk {
     let disk = MemoryDisk::new();

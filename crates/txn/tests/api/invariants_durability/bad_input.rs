@@ -6,10 +6,8 @@ use clearway_base::{Error, KEY_LEN_MAX, VALUE_LEN_MAX, crc32c};
 use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_txn::Engine;
 
-use crate::{
-    PAGE,
-    rig::{check, commit, contents, get, open, options, put, read_all},
-};
+use super::PAGE;
+use crate::rig::{check, commit, contents, get, open, options, put, read_all};
 
 fn try_open(disk: &MemoryDisk) -> Result<Arc<Engine>, Error> {
     Engine::open(Arc::new(disk.clone()), options())

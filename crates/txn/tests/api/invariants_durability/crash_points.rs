@@ -14,11 +14,8 @@ use clearway_sync::Mutex;
 use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, Table};
 
-use crate::{
-    overlapping,
-    rig::{commit, contents, open_with},
-    tiny_cache, with_table,
-};
+use super::{overlapping, tiny_cache, with_table};
+use crate::rig::{commit, contents, open_with};
 
 const WORKERS: usize = 3;
 const SLOTS: u64 = 8;
