@@ -128,10 +128,12 @@ fn a_thousand_tasks_share_a_cache_of_64_pages() {
                 scope.spawn(|| work(&jobs, &left, seed * 10 + 1));
                 scope.spawn(|| work(&jobs, &left, seed * 10 + 2));
             });
+            // The thread that loads ahead may submit reads until the pool is closed.
+            let closed = scene.pool.close();
             is_over.store(true, Ordering::SeqCst);
+            closed.unwrap();
         });
         assert!(failures.load(Ordering::SeqCst) > 0, "some reads fail");
-        scene.pool.close().unwrap();
         scene.assert_at_rest();
         assert!(scene.pool.resident_bytes() <= 72 * PAGE_SIZE as u64);
     }
