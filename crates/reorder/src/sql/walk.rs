@@ -34,7 +34,7 @@ pub(super) enum Part<'t> {
     Value(&'t ValueWithSpan),
 }
 
-/// Calls `step` for each part of a tree, in the order of the text, until it fails.
+/// Calls `step` for each part of a tree, in the order of the parser, until it fails.
 ///
 /// # Errors
 /// What `step` returns.

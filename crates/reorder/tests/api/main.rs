@@ -1,5 +1,5 @@
 //! The tests of the crate's interface, a file for each subject. They are one program, since each
-//! program compiles and links much of the engine again.
+//! program links the whole crate again.
 
 mod dumps;
 mod explained;
