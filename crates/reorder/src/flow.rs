@@ -97,7 +97,7 @@ impl<'a, 'p> Flow<'a, 'p> {
         function: &'a Function,
     ) -> Flow<'a, 'p> {
         let around = Surroundings { program, models, summaries };
-        let graph = Graph::of(&function.body);
+        let graph = Graph::of(&function.body, program);
         let addresses = escape::addresses(program, &graph, models, summaries);
         let aliases = Aliases::new(program, &addresses, summaries);
         let entry = entry(program, function);

@@ -122,6 +122,22 @@ impl Program {
         }
     }
 
+    /// Returns the value of an integer constant that fits an `int`, with its sign: a literal or an
+    /// enumerator.
+    pub fn integer(&self, expression: &Expression) -> Option<i64> {
+        match &expression.kind {
+            ExpressionKind::Constant(text) => {
+                let value = text.parse::<i64>().ok();
+                let value = value.or_else(|| self.enumerators.get(text).copied().flatten());
+                value.filter(|&value| i32::try_from(value).is_ok())
+            }
+            ExpressionKind::Unary(operator, operand) if operator == "-" => {
+                Some(-self.integer(operand)?)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns a function by its name; for C++, by the qualified name.
     pub fn function(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|function| function.name == name)

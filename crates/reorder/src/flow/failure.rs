@@ -126,7 +126,10 @@ impl<'a> Flow<'a, '_> {
     }
 
     /// Returns a call that reports whether a query succeeded, with its model.
-    fn status_of(&self, expression: &'a Expression) -> Option<(&'a Expression, &'a Call)> {
+    pub(super) fn status_of(
+        &self,
+        expression: &'a Expression,
+    ) -> Option<(&'a Expression, &'a Call)> {
         match &expression.kind {
             Kind::Call { callee, .. } => {
                 let model = self.around.models.call(callee).filter(|one| one.status);

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use std::collections::BTreeMap;
 
-use super::test::{Test, integer};
+use super::test::Test;
 use crate::{
-    ir::{Declaration, Expression, ExpressionKind, LoopForm, Statement, StatementKind},
+    ir::{Declaration, Expression, ExpressionKind, LoopForm, Program, Statement, StatementKind},
     source::Range,
 };
 
@@ -61,9 +61,16 @@ pub struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// Returns the control flow of a function's body.
-    pub fn of(body: &'a Statement) -> Graph<'a> {
-        let mut builder = Builder::default();
+    /// Returns the control flow of the body of a function of a program.
+    pub fn of(body: &'a Statement, program: &'a Program) -> Graph<'a> {
+        let mut builder = Builder {
+            program,
+            nodes: Vec::new(),
+            labels: BTreeMap::new(),
+            gotos: Vec::new(),
+            breaks: Vec::new(),
+            continues: Vec::new(),
+        };
         let entry = builder.node(body.range, NodeKind::Nothing, &[]);
         let open = builder.statement(body, vec![entry]);
         let end = Range::new(body.range.end, body.range.end);
@@ -119,8 +126,8 @@ impl<'a> Graph<'a> {
 /// Nodes whose next node is not known yet.
 type Open = Vec<NodeIndex>;
 
-#[derive(Default)]
 struct Builder<'a> {
+    program: &'a Program,
     nodes: Vec<Node<'a>>,
     labels: BTreeMap<&'a str, NodeIndex>,
     gotos: Vec<(NodeIndex, &'a str)>,
@@ -225,7 +232,7 @@ impl<'a> Builder<'a> {
             }
             _ => {
                 let branch = self.node(range, NodeKind::Evaluate(condition), &before);
-                let test = Test::of(condition);
+                let test = Test::of(condition, self.program);
                 let [yes, no] = [true, false].map(|holds| {
                     let outcome = NodeKind::Outcome { condition: branch, holds, test };
                     self.node(range, outcome, &[branch])
@@ -279,7 +286,7 @@ impl<'a> Builder<'a> {
             let mut end = self.statement(body, vec![head]);
             end.extend(self.continues.pop().unwrap_or_default());
             test = self.node(range, kind, &end);
-            if condition.as_ref().and_then(integer) != Some(0) {
+            if condition.as_ref().and_then(|one| self.program.integer(one)) != Some(0) {
                 self.connect(test, head);
             }
         } else {

@@ -1,6 +1,6 @@
 //! Integers as far as a path through a function shows them.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::RangeInclusive};
 
 use crate::ir::Type;
 
@@ -113,14 +113,48 @@ impl Number {
                 Number::Is(_) => self,
                 _ => Number::any(),
             },
+            Type::Scalar(name) if is_enumeration(name) => match self {
+                Number::Is(value) if IN_ANY_ENUMERATION.contains(&value) => self,
+                _ => Number::any(),
+            },
             _ => Number::any(),
         }
     }
 }
 
+/// The values that any enumeration keeps, whatever its underlying type is (`bool` is not expected).
+const IN_ANY_ENUMERATION: RangeInclusive<i64> = 0..=127;
+
+/// The arithmetic types whose values are not followed.
+const NOT_FOLLOWED: &[&str] = &[
+    "__float128",
+    "__int128",
+    "char",
+    "char16_t",
+    "char32_t",
+    "char8_t",
+    "double",
+    "float",
+    "long double",
+    "short",
+    "signed char",
+    "unsigned __int128",
+    "unsigned char",
+    "unsigned int",
+    "unsigned long",
+    "unsigned long long",
+    "unsigned short",
+    "wchar_t",
+];
+
 /// Returns true if the values of a type are followed.
 pub(super) fn is_followed(ty: &Type) -> bool {
-    matches!(ty, Type::Scalar(name) if name == "int" || is_long(name) || is_truth(name))
+    let is = |name: &str| name == "int" || is_long(name) || is_truth(name) || is_enumeration(name);
+    matches!(ty, Type::Scalar(name) if is(name))
+}
+
+fn is_enumeration(name: &str) -> bool {
+    name != "int" && !is_long(name) && !is_truth(name) && !NOT_FOLLOWED.contains(&name)
 }
 
 fn is_truth(name: &str) -> bool {

@@ -6,9 +6,9 @@
 //!
 //! A path also shows whether the transaction was rolled back on it ([`transaction`]).
 //!
-//! A variable is followed if its address is nowhere taken and it is an `int`, a `long` or a truth
-//! value. A node that writes it other than by the assignment that the node consists of leaves it
-//! unknown. So a path leaves out only what no execution does.
+//! A variable is followed if its address is nowhere taken and it is an `int`, a `long`, a truth
+//! value or an enumeration. A node that writes it other than by the assignment that the node
+//! consists of leaves it unknown. So a path leaves out only what no execution does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -144,7 +144,7 @@ impl<'a> Flow<'a, '_> {
         let place = Place::whole(Root::Variable(variable));
         let reaching = self.reaching(node, &place);
         let stored = reaching.into_iter().map(|one| &self.definitions.all[one]);
-        let constant = |value: &'a Expression| super::test::integer(value);
+        let constant = |value: &'a Expression| self.around.program.integer(value);
         let stored: Option<BTreeSet<i64>> = stored
             .map(|one| one.value.filter(|_| one.strong && one.place == place).and_then(constant))
             .collect();

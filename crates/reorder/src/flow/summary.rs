@@ -16,7 +16,7 @@ use super::{
     paths::Outcome,
     place::{Place, Root},
     prepared::Prepared,
-    test::{self, Test},
+    test::Test,
 };
 use crate::{
     api::{Models, Returns, Role},
@@ -332,7 +332,7 @@ fn results(flow: &Flow<'_, '_>, node: NodeIndex) -> Option<BTreeSet<i64>> {
     let ends = (0..behind.len()).filter(|&one| behind[one]);
     let ends = ends.map(|one| &flow.graph.nodes[one]).filter(|one| one.successors.is_empty());
     ends.map(|end| match end.kind {
-        NodeKind::Return(Some(value)) => test::integer(value),
+        NodeKind::Return(Some(value)) => flow.around.program.integer(value),
         _ => None,
     })
     .collect()

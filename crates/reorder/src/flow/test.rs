@@ -4,7 +4,7 @@
 //! does before it returns other results is left out: a function that reports a failure and returns
 //! 1 reports nothing where it returned 0.
 
-use crate::ir::{Callee, Expression, ExpressionKind as Kind, Type};
+use crate::ir::{Callee, Expression, ExpressionKind as Kind, Program, Type};
 
 /// A condition that compares the result of a call with a constant.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -27,15 +27,15 @@ enum Comparison {
 
 impl<'a> Test<'a> {
     /// Returns the test that a condition consists of.
-    pub fn of(condition: &'a Expression) -> Option<Test<'a>> {
+    pub fn of(condition: &'a Expression, program: &Program) -> Option<Test<'a>> {
         match &condition.kind {
             Kind::Unary(operator, operand) if operator == "!" => {
-                let test = Test::of(operand)?;
+                let test = Test::of(operand, program)?;
                 Some(Test { comparison: test.comparison.negated(), ..test })
             }
             Kind::Binary(operator, left, right) => {
                 let comparison = Comparison::of(operator)?;
-                match (integer(left), integer(right)) {
+                match (program.integer(left), program.integer(right)) {
                     (None, Some(constant)) => {
                         Some(Test { call: called(left)?, comparison, constant })
                     }
@@ -130,6 +130,7 @@ pub(crate) fn integer(expression: &Expression) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::Language;
 
     fn expression(kind: Kind) -> Expression {
         Expression { range: None, kind }
@@ -153,9 +154,27 @@ mod tests {
         expression(Kind::Unary(operator.to_string(), Box::new(operand)))
     }
 
+    /// A program with the enumerators `FAILED = -1` and `DONE = 0`, and with several `TWO`.
+    fn program() -> Program {
+        let values = [("FAILED", Some(-1)), ("DONE", Some(0)), ("TWO", None)];
+        Program {
+            path: "a.c".to_owned(),
+            language: Language::C,
+            variables: Vec::new(),
+            records: Vec::new(),
+            functions: Vec::new(),
+            macros: Vec::new(),
+            directives: Vec::new(),
+            enumerators: values.map(|(name, value)| (name.to_owned(), value)).into(),
+            sizes: Default::default(),
+            left_out: Default::default(),
+        }
+    }
+
     /// Returns for which of -1, 0 and 1 a condition holds.
     fn holds(condition: &Expression) -> Option<[bool; 3]> {
-        Test::of(condition).map(|test| [-1, 0, 1].map(|result| test.holds(result)))
+        let test = Test::of(condition, &program());
+        test.map(|test| [-1, 0, 1].map(|result| test.holds(result)))
     }
 
     #[test]
@@ -178,6 +197,15 @@ mod tests {
         assert_eq!(holds(&binary("==", call(), minus_one)), Some([true, false, false]));
         let below = negated("!", binary("<", call(), constant("0")));
         assert_eq!(holds(&below), Some([false, true, true]));
+    }
+
+    #[test]
+    fn enumerators_are_their_values() {
+        let with = |name| holds(&binary("==", call(), constant(name)));
+        assert_eq!(with("FAILED"), Some([true, false, false]));
+        assert_eq!(with("DONE"), Some([false, true, false]));
+        assert_eq!(with("TWO"), None);
+        assert_eq!(with("f"), None);
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub(super) struct At<'f, 'a, 'p> {
 
 impl<'a> At<'_, 'a, '_> {
     fn values(&self, one: &'a Expression, state: State) -> Values {
-        if let Some(constant) = integer(one) {
+        if let Some(constant) = self.flow.around.program.integer(one) {
             return vec![(Number::Is(constant), state)];
         }
         match &one.kind {
@@ -216,9 +216,21 @@ impl<'a> At<'_, 'a, '_> {
         if let Some(constant) = integer(right) {
             return self.compared(left, operator, constant, self.values(left, state));
         }
-        let states = self.operands(one, state).into_iter();
-        let both = states.flat_map(|(_, state)| {
-            [true, false].map(|holds| {
+        // Of a status, the name of the enumerator shows more than its value: one that means
+        // success may be none of this query.
+        let is_status =
+            self.flow.status_of(left).is_some() || self.kept_status(left, &state).is_some();
+        let enumerator = self.flow.around.program.integer(right).filter(|_| !is_status);
+        let values = match enumerator {
+            Some(_) => self.values(left, state),
+            None => self.operands(one, state),
+        };
+        let truths = values.into_iter().flat_map(|(number, state)| {
+            let known = enumerator.and_then(|value| number.compared(operator, value));
+            if let Some(truth) = known {
+                return vec![(truth, state)];
+            }
+            let both = [true, false].map(|holds| {
                 let mut state = state.clone();
                 let status = self.kept_status(left, &state);
                 let fails_late = |status| self.flow.comparison(operator, status, right, holds);
@@ -229,9 +241,10 @@ impl<'a> At<'_, 'a, '_> {
                     state.answer = Answer::Succeeded;
                 }
                 (holds, state)
-            })
+            });
+            both.into()
         });
-        both.collect()
+        truths.collect()
     }
 
     /// Returns the call whose status a variable has, if it is that of the last query.
