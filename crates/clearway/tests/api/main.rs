@@ -1,11 +1,9 @@
 //! The tests of the crate's interface, a file for each subject. They are one program, since each
 //! program compiles and links much of the engine again.
 
-mod answers;
 mod async_statistics;
 mod bad_input;
 mod bank;
-mod cancelled;
 mod closing;
 mod commit_modes;
 mod contention;
@@ -15,11 +13,9 @@ mod model;
 mod old_files;
 mod orders;
 mod patterns;
-mod scan_errors;
 mod self_waits;
 mod serializable;
 mod statistics;
 mod storm;
-mod tasks;
 mod transactions;
 mod waits;

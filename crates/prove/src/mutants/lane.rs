@@ -103,12 +103,12 @@ impl Lane {
             Lane::Borders => Some("-p clearway-tree --test api locks::"),
             Lane::Log => Some("-p clearway-log --lib --test api"),
             Lane::Slots => Some("-p clearway-variants --lib -- log::array:: log::releases::"),
-            Lane::Answers => Some("-p clearway --test api -- answers:: scan_errors::"),
-            Lane::Upkeep => Some("-p clearway-txn --test api upkeep::"),
+            Lane::Answers => Some("-p clearway --test hunts -- answers:: scan_errors::"),
+            Lane::Upkeep => Some("-p clearway-txn --test hunts upkeep::"),
             Lane::Needs => {
                 Some("-p clearway-tree --test api -- gives_its_pins few_pages_can_be_evicted")
             }
-            Lane::Tasks => Some("-p clearway-txn -p clearway --test api -- tasks:: cancelled::"),
+            Lane::Tasks => Some("-p clearway-txn -p clearway --test hunts -- tasks:: cancelled::"),
             Lane::Simulation | Lane::Images | Lane::Creations | Lane::Corruption => None,
         }
     }

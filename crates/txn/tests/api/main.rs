@@ -20,7 +20,5 @@ mod redo_check;
 mod shape;
 mod simulation;
 mod tables;
-mod tasks;
 mod transactions;
-mod upkeep;
 mod version_1;
