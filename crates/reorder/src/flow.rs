@@ -23,6 +23,7 @@ pub mod graph;
 mod guard;
 mod hooks;
 mod known;
+mod live;
 mod made;
 mod number;
 pub(crate) mod parameter;

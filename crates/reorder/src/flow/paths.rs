@@ -106,7 +106,13 @@ pub(crate) type States = BTreeMap<NodeIndex, BTreeSet<State>>;
 impl<'a> Flow<'a, '_> {
     /// Returns the outcomes of the function; `None` if there are too many paths.
     pub(super) fn outcomes(&self) -> Option<BTreeSet<Outcome>> {
-        let states = self.paths(vec![(0, State::with(BTreeMap::new()))], &|_, _| true)?;
+        // Paths that differ in a number that is not read again are one: there may be many.
+        let live = self.live();
+        let enter = |node: NodeIndex, mut state: State| {
+            state.numbers.retain(|variable, _| live[node].contains(variable));
+            state
+        };
+        let states = self.explore(vec![(0, State::unknown())], &|_, _| true, &enter)?;
         let mut outcomes = BTreeSet::new();
         for (node, states) in states {
             let point = &self.graph.nodes[node];
@@ -166,8 +172,20 @@ impl<'a> Flow<'a, '_> {
         from: Vec<(NodeIndex, State)>,
         goes_on: &dyn Fn(NodeIndex, &State) -> bool,
     ) -> Option<States> {
+        self.explore(from, goes_on, &|_, state| state)
+    }
+
+    /// Follows the paths from some nodes like [`Flow::paths`]; `enter` gives the state in front of a
+    /// node that a path comes to with another one.
+    fn explore(
+        &self,
+        from: Vec<(NodeIndex, State)>,
+        goes_on: &dyn Fn(NodeIndex, &State) -> bool,
+        enter: &dyn Fn(NodeIndex, State) -> State,
+    ) -> Option<States> {
         let (mut open, mut states, mut count) = (from, States::new(), 0);
         while let Some((node, state)) = open.pop() {
+            let state = enter(node, state);
             if !states.entry(node).or_default().insert(state.clone()) {
                 continue;
             }
