@@ -122,7 +122,7 @@ impl Number {
     }
 }
 
-/// The values that any enumeration keeps, whatever its underlying type is (`bool` is not expected).
+/// The values that an enumeration keeps with any underlying type but `bool`.
 const IN_ANY_ENUMERATION: RangeInclusive<i64> = 0..=127;
 
 /// The arithmetic types whose values are not followed.
@@ -153,6 +153,7 @@ pub(super) fn is_followed(ty: &Type) -> bool {
     matches!(ty, Type::Scalar(name) if is(name))
 }
 
+/// Returns true if a scalar type is none of the language's own: an enumeration.
 fn is_enumeration(name: &str) -> bool {
     name != "int" && !is_long(name) && !is_truth(name) && !NOT_FOLLOWED.contains(&name)
 }

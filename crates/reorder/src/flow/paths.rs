@@ -175,8 +175,8 @@ impl<'a> Flow<'a, '_> {
         self.explore(from, goes_on, &|_, state| state)
     }
 
-    /// Follows the paths from some nodes like [`Flow::paths`]; `enter` gives the state in front of a
-    /// node that a path comes to with another one.
+    /// Follows the paths like [`Flow::paths`]. `enter` may take knowledge from the state in which a
+    /// path comes to a node.
     fn explore(
         &self,
         from: Vec<(NodeIndex, State)>,
