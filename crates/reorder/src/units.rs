@@ -109,6 +109,13 @@ impl<'a> Units<'a> {
         Units { units, of_node }
     }
 
+    /// Returns true if the transaction may go on behind a unit on a path on which a query of the
+    /// unit has failed.
+    pub(crate) fn hides_failure(&self, flow: &Flow<'a, '_>, unit: UnitIndex) -> bool {
+        let behind = self.units[unit + 1..].iter().find_map(|unit| unit.nodes().next());
+        behind.is_some_and(|behind| status::hides_failure(flow, &self.units[unit], behind))
+    }
+
     /// Returns the unit that a node belongs to; `None` if it is not of the transaction.
     pub fn of_node(&self, node: NodeIndex) -> Option<UnitIndex> {
         self.of_node[node]

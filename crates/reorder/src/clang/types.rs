@@ -40,6 +40,7 @@ fn lower_canonical(ty: ClangType<'_>, depth: usize) -> Type {
     match ty.get_kind() {
         TypeKind::Void => Type::Void,
         TypeKind::Bool => Type::Scalar("bool".to_owned()),
+        TypeKind::Enum if is_of_truth_values(ty) => Type::Other(name()),
         kind if is_scalar(kind) => Type::Scalar(name()),
         TypeKind::Pointer => {
             let to = ty.get_pointee_type();
@@ -89,6 +90,13 @@ fn is_scalar(kind: TypeKind) -> bool {
             | Kind::Float128
             | Kind::Enum
     )
+}
+
+/// Returns true if an enumeration's underlying type is `bool`: it keeps no value but 0 and 1,
+/// whatever is cast to it.
+fn is_of_truth_values(ty: ClangType<'_>) -> bool {
+    let underlying = ty.get_declaration().and_then(|it| it.get_enum_underlying_type());
+    underlying.is_some_and(|it| it.get_canonical_type().get_kind() == TypeKind::Bool)
 }
 
 fn record_type(ty: ClangType<'_>) -> Type {

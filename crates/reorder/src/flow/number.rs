@@ -122,7 +122,8 @@ impl Number {
     }
 }
 
-/// The values that an enumeration keeps with any underlying type but `bool`.
+/// The values that an enumeration keeps with any underlying type but `bool`, with which it is no
+/// scalar type of the IR.
 const IN_ANY_ENUMERATION: RangeInclusive<i64> = 0..=127;
 
 /// The arithmetic types whose values are not followed.
@@ -151,6 +152,13 @@ const NOT_FOLLOWED: &[&str] = &[
 pub(super) fn is_followed(ty: &Type) -> bool {
     let is = |name: &str| name == "int" || is_long(name) || is_truth(name) || is_enumeration(name);
     matches!(ty, Type::Scalar(name) if is(name))
+}
+
+/// Returns true if a value of a type may be compared with a negative constant as numbers without
+/// sign: the underlying type of an enumeration may have none.
+pub(super) fn may_compare_unsigned(ty: &Type, operator: &str, with: i64) -> bool {
+    let is_order = !matches!(operator, "==" | "!=");
+    with < 0 && is_order && matches!(ty, Type::Scalar(name) if is_enumeration(name))
 }
 
 /// Returns true if a scalar type is none of the language's own: an enumeration.

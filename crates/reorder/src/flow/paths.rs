@@ -53,6 +53,11 @@ pub(crate) struct State {
     pub(crate) answer: Answer,
     /// True if it has gone on behind a query without showing that the query has succeeded.
     pub(crate) passes_unchecked: bool,
+    /// True if the last query has failed and no condition could show it that the path has left
+    /// open: the number that shows it is known, or nothing keeps it.
+    failure_is_decided: bool,
+    /// True if it has gone on to another query behind such a failure.
+    passes_failure: bool,
     /// The node of the last query.
     pub(crate) query: Option<NodeIndex>,
     /// The begin, the rollbacks and the queries of the path.
@@ -61,8 +66,15 @@ pub(crate) struct State {
 
 impl State {
     fn with(numbers: BTreeMap<VariableIndex, Number>) -> State {
-        let progress = Progress::default();
-        State { numbers, answer: Answer::None, passes_unchecked: false, query: None, progress }
+        State {
+            numbers,
+            answer: Answer::None,
+            passes_unchecked: false,
+            failure_is_decided: false,
+            passes_failure: false,
+            query: None,
+            progress: Progress::default(),
+        }
     }
 
     /// Returns the state behind code that writes some variables.
@@ -85,6 +97,11 @@ impl State {
         }
     }
 
+    /// Returns true if a query of the path has certainly failed, though the path goes on.
+    pub(crate) fn hides_failure(&self) -> bool {
+        self.passes_failure || self.answer == Answer::Failed && self.failure_is_decided
+    }
+
     /// Returns true if all queries of the path have certainly succeeded.
     pub(crate) fn has_succeeded(&self) -> bool {
         self.answer == Answer::Succeeded && !self.passes_unchecked
@@ -97,6 +114,7 @@ pub(crate) struct Outcome {
     number: Number,
     answer: Answer,
     passes_unchecked: bool,
+    passes_failure: bool,
     progress: Progress,
 }
 
@@ -128,6 +146,7 @@ impl<'a> Flow<'a, '_> {
                     number,
                     answer: state.answer,
                     passes_unchecked: state.passes_unchecked,
+                    passes_failure: state.passes_failure,
                     progress: state.progress,
                 }));
             }
@@ -244,9 +263,11 @@ impl<'a> Flow<'a, '_> {
                     state.numbers.remove(&declaration.variable);
                     return vec![state];
                 };
+                let was_known = state.failure_is_decided;
                 let values = self.values_at(node, initial, state);
                 let set = |(number, mut state): (Number, State)| {
                     self.set(&mut state, declaration.variable, number);
+                    self.forget_failure(&mut state, declaration.variable, was_known);
                     state
                 };
                 values.into_iter().map(set).collect()
@@ -266,6 +287,14 @@ impl<'a> Flow<'a, '_> {
             state.numbers.insert(variable, number);
         } else {
             state.numbers.remove(&variable);
+        }
+    }
+
+    /// Notes that a number which showed a failure is lost, if the variable that has got it does
+    /// not keep it, and if no number had shown one before.
+    fn forget_failure(&self, state: &mut State, variable: VariableIndex, was_known: bool) {
+        if !matches!(state.numbers.get(&variable), Some(Number::Is(_))) {
+            state.failure_is_decided &= was_known;
         }
     }
 

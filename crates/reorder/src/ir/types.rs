@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum Type {
     /// `void`.
     Void,
-    /// An arithmetic type, `bool` or an enumeration, as it is written: `unsigned long`.
+    /// An arithmetic type, `bool` or an enumeration (not of underlying type `bool`), as it is
+    /// written: `unsigned long`.
     Scalar(String),
     /// A pointer.
     Pointer {
@@ -40,7 +41,7 @@ pub enum Type {
     },
     /// A function.
     Function,
-    /// Any other type, as it is written.
+    /// Any other type, an enumeration of underlying type `bool` among them, as it is written.
     Other(String),
 }
 

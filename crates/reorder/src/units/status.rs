@@ -5,7 +5,7 @@
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
-use super::Piece;
+use super::{Piece, Unit};
 use crate::{
     flow::{
         Flow,
@@ -173,6 +173,18 @@ impl<'f, 'a, 'p> Paths<'f, 'a, 'p> {
         }
         true
     }
+}
+
+/// Returns true if a path goes on from the pieces of a unit to a node behind them though a query of
+/// the unit has failed on it, or if there are too many paths.
+pub(super) fn hides_failure(flow: &Flow<'_, '_>, unit: &Unit<'_>, behind: NodeIndex) -> bool {
+    let own: BTreeSet<NodeIndex> = unit.nodes().collect();
+    let Some(first) = unit.nodes().next() else { return false };
+    let goes_on = |node: NodeIndex, _: &State| own.contains(&node);
+    let Some(states) = flow.paths(vec![(first, flow.state_at(first))], &goes_on) else {
+        return true;
+    };
+    states.get(&behind).into_iter().flatten().any(State::hides_failure)
 }
 
 /// Returns the piece with the query in front of a piece without one.

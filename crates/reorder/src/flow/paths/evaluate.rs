@@ -9,7 +9,7 @@ use crate::{
         Flow,
         failure::failures,
         graph::NodeIndex,
-        number::Number,
+        number::{Number, may_compare_unsigned},
         place::{Place, Root},
         test::integer,
     },
@@ -41,9 +41,17 @@ impl<'a> Flow<'a, '_> {
             }
             _ => false,
         };
-        self.evaluated(node, one, state, |at, state| match is_unused {
-            true => at.operands(one, state),
-            false => at.values(one, state),
+        let is_call = matches!(one.kind, Kind::Call { .. });
+        self.evaluated(node, one, state, |at, state| {
+            if is_unused {
+                return at.operands(one, state);
+            }
+            let mut values = at.values(one, state);
+            // Nothing keeps the status.
+            for (_, state) in values.iter_mut().filter(|_| is_call) {
+                state.failure_is_decided |= state.answer == Answer::Failed;
+            }
+            values
         })
     }
 
@@ -151,10 +159,15 @@ impl<'a> At<'_, 'a, '_> {
     fn operands(&self, one: &'a Expression, state: State) -> Values {
         let mut operands = Vec::new();
         one.for_each_child(&mut |child| operands.push(child));
+        let was_known = state.failure_is_decided;
         let start = vec![(Number::any(), state)];
         operands.into_iter().fold(start, |values, operand| {
             let behind = self.each(values, |_, state| self.values(operand, state));
-            let states: BTreeSet<State> = behind.into_iter().map(|(_, state)| state).collect();
+            let forget = |(_, mut state): (Number, State)| {
+                state.failure_is_decided &= was_known;
+                state
+            };
+            let states: BTreeSet<State> = behind.into_iter().map(forget).collect();
             states.into_iter().map(|state| (Number::any(), state)).collect()
         })
     }
@@ -171,6 +184,7 @@ impl<'a> At<'_, 'a, '_> {
         state: State,
     ) -> Values {
         let old = state.numbers.get(&variable).cloned().unwrap_or_else(Number::any);
+        let was_known = state.failure_is_decided;
         self.each(self.values(value, state), |number, mut state| {
             let number = match operator {
                 None => number,
@@ -179,6 +193,7 @@ impl<'a> At<'_, 'a, '_> {
             };
             let number = number.converted(&self.flow.around.program.variable(variable).ty);
             self.flow.set(&mut state, variable, number.clone());
+            self.flow.forget_failure(&mut state, variable, was_known);
             vec![(number, state)]
         })
     }
@@ -218,9 +233,11 @@ impl<'a> At<'_, 'a, '_> {
         }
         // Of a status, the name of the enumerator shows more than its value: one that means
         // success may be none of this query.
-        let is_status =
-            self.flow.status_of(left).is_some() || self.kept_status(left, &state).is_some();
+        let asked = self.flow.status_of(left);
+        let is_status = asked.is_some() || self.kept_status(left, &state).is_some();
         let enumerator = self.flow.around.program.integer(right).filter(|_| !is_status);
+        // With which of its values the status lets the comparison hold is not known.
+        let shown = asked.map(|(_, model)| if runs(model) { Answer::Open } else { state.answer });
         let values = match enumerator {
             Some(_) => self.values(left, state),
             None => self.operands(one, state),
@@ -232,6 +249,7 @@ impl<'a> At<'_, 'a, '_> {
             }
             let both = [true, false].map(|holds| {
                 let mut state = state.clone();
+                state.answer = shown.unwrap_or(state.answer);
                 let status = self.kept_status(left, &state);
                 let fails_late = |status| self.flow.comparison(operator, status, right, holds);
                 if self.flow.fails(one, holds) || status.is_some_and(fails_late) {
@@ -291,8 +309,11 @@ impl<'a> At<'_, 'a, '_> {
             _ => assigned(left).filter(|_| matches!(left.kind, Kind::Assign { .. })),
         };
         let variable = variable.filter(|variable| !self.blocked.contains(variable));
+        let ty = self.flow.around.type_of(left);
+        let is_unsigned = ty.is_some_and(|ty| may_compare_unsigned(ty, operator, constant));
         let mut truths = Truths::new();
         for (number, state) in values {
+            let number = if is_unsigned { Number::any() } else { number };
             match number.compared(operator, constant) {
                 Some(truth) => truths.push((truth, state)),
                 None => truths.extend([true, false].map(|truth| {
@@ -336,7 +357,10 @@ impl<'a> At<'_, 'a, '_> {
                         state.answer = outcome.answer;
                     }
                     state.passes_unchecked |= outcome.passes_unchecked;
+                    state.passes_failure |= outcome.passes_failure;
                     let number = outcome.number.clone().converted(result);
+                    state.failure_is_decided |=
+                        outcome.answer == Answer::Failed && matches!(number, Number::Is(_));
                     let states = self.behind_function(summary, outcome, arguments, state);
                     states.into_iter().map(move |state| (number.clone(), state))
                 });
@@ -377,11 +401,13 @@ impl<'a> At<'_, 'a, '_> {
             let mut state = state.clone();
             if is_of_last {
                 state.answer = Answer::Succeeded;
+                state.failure_is_decided = false;
             }
             (number.converted(result), state)
         };
         let mut values: Values = successes.into_iter().map(success).collect();
         state.answer = Answer::Failed;
+        state.failure_is_decided = false;
         values.push((failure.converted(result), state));
         values
     }
@@ -389,7 +415,10 @@ impl<'a> At<'_, 'a, '_> {
     /// Records that a query runs.
     fn run(&self, state: &mut State) {
         state.passes_unchecked |= matches!(state.answer, Answer::Open | Answer::Failed);
+        // Where a failed query makes the next one fail, that one shows it.
+        state.passes_failure |= !self.flow.failure_aborts() && state.hides_failure();
         state.answer = Answer::Open;
+        state.failure_is_decided = false;
         state.query = Some(self.node);
     }
 

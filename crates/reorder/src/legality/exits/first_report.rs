@@ -21,17 +21,16 @@ use crate::{
     units::Exit,
 };
 
-/// Demands the order of reports. `unchecked` are the units with a query without a check; `checks`
-/// says which have an exit for a failure.
+/// Demands the order of reports. `unchecked` are the units with a query without a check, `checking`
+/// those with an exit for a failure.
 pub(super) fn find(
     context: &Context<'_, '_, '_>,
     unchecked: &BTreeSet<UnitIndex>,
-    checks: impl Fn(UnitIndex) -> bool,
+    checking: &BTreeSet<UnitIndex>,
     found: &mut Found,
 ) {
-    let checking: Vec<UnitIndex> = (0..context.units.units.len())
-        .filter(|&unit| checks(unit) && !context.units.units[unit].is_barrier())
-        .collect();
+    let checking: Vec<UnitIndex> =
+        checking.iter().copied().filter(|&unit| !context.units.units[unit].is_barrier()).collect();
     let firsts: BTreeSet<usize> = unchecked
         .iter()
         .map(|unit| checking.partition_point(|other| other <= unit))

@@ -44,14 +44,18 @@ use crate::{
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     let units = 0..context.units.units.len();
+    let is_shown = |&unit: &UnitIndex| !context.units.hides_failure(context.flow, unit);
+    let showing: BTreeSet<UnitIndex> = units.clone().filter(is_shown).collect();
+    let depends = |&unit: &UnitIndex| depends_on_failure(context, unit);
+    let checking: BTreeSet<UnitIndex> = showing.iter().copied().filter(depends).collect();
     let is_unchecked = |unit: &UnitIndex| {
-        context.units.units[*unit].queries().next().is_some() && !checks(context, *unit)
+        context.units.units[*unit].queries().next().is_some() && !checking.contains(unit)
     };
     let unchecked: BTreeSet<UnitIndex> = units.filter(is_unchecked).collect();
     if context.flow.failure_aborts() {
         let deciding = deciding(context, &unchecked);
         let shows = |unit: UnitIndex| {
-            checks(context, unit)
+            checking.contains(&unit)
                 || keeps_status(context, unit)
                 || unchecked.contains(&unit) && uses_result(context, unit)
                 || deciding.contains(&unit)
@@ -64,10 +68,10 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
                 found.before(first, later, Rule::Exit, reason);
             }
         }
-        first_report::find(context, &unchecked, |unit| checks(context, unit), found);
+        first_report::find(context, &unchecked, &checking, found);
     }
     if context.server != Server::Postgresql && !context.flow.failure_aborts() {
-        keep_rolled_back(context, found);
+        keep_rolled_back(context, &showing, found);
     }
     if context.server == Server::Sqlite {
         let asks = |unit: UnitIndex| asks(context, unit, &[Root::LastWrite], &unchecked);
@@ -85,7 +89,12 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
 }
 
 /// Keeps the writes that a failure of a query without a check undoes, and those that it leaves.
-fn keep_rolled_back(context: &Context<'_, '_, '_>, found: &mut Found) {
+/// `showing` are the units behind which no path goes on though a query of the unit has failed.
+fn keep_rolled_back(
+    context: &Context<'_, '_, '_>,
+    showing: &BTreeSet<UnitIndex>,
+    found: &mut Found,
+) {
     let all = &context.units.units;
     let writes = |unit: UnitIndex| {
         let mut tables = all[unit].queries().flat_map(|one| one.query.tables.values());
@@ -96,8 +105,10 @@ fn keep_rolled_back(context: &Context<'_, '_, '_>, found: &mut Found) {
             |kind| kind == QueryKind::Write || context.isolation == Isolation::Serializable;
         context.server == Server::Mysql && all[unit].queries().any(|one| is_locking(one.query.kind))
     };
-    let is_checked =
-        |unit: UnitIndex| checks(context, unit) || all[unit].exits().any(|exit| exit.on_failure);
+    let is_checked = |unit: UnitIndex| {
+        let leaves = || all[unit].exits().any(|exit| exit.on_failure);
+        showing.contains(&unit) && (depends_on_failure(context, unit) || leaves())
+    };
     let check_of: Vec<Option<UnitIndex>> = (0..all.len())
         .map(|unit| if is_checked(unit) { Some(unit) } else { late_check(context, unit) })
         .collect();
@@ -143,7 +154,7 @@ fn late_check(context: &Context<'_, '_, '_>, query: UnitIndex) -> Option<UnitInd
 }
 
 /// Returns true if an exit of a unit depends on whether a query has failed.
-fn checks(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
+fn depends_on_failure(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
     let unit = &context.units.units[unit];
     unit.exits().next().is_some() && unit.nodes().any(|node| context.flow.effects[node].status)
 }

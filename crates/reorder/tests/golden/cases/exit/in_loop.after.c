@@ -9,7 +9,8 @@ int order(struct db *db, const int *items, int count)
     for (int i = 0; i < count; i++) {
         if (db_number(db, "SELECT i_stock FROM item WHERE i_id = ?", items[i]) == 0)
             goto fail;
-        db_run(db, "UPDATE item SET i_stock = i_stock - 1 WHERE i_id = ?", items[i]);
+        if (db_run(db, "UPDATE item SET i_stock = i_stock - 1 WHERE i_id = ?", items[i]))
+            goto fail;
     }
     if (db_run(db, "UPDATE region SET r_count = r_count + 1 WHERE r_id = 1"))
         goto fail;
