@@ -263,14 +263,10 @@ impl<'a> Flow<'a, '_> {
                     state.numbers.remove(&declaration.variable);
                     return vec![state];
                 };
-                let was_known = state.failure_is_decided;
+                let before = state.answer;
                 let values = self.values_at(node, initial, state);
-                let set = |(number, mut state): (Number, State)| {
-                    self.set(&mut state, declaration.variable, number);
-                    self.forget_failure(&mut state, declaration.variable, was_known);
-                    state
-                };
-                values.into_iter().map(set).collect()
+                let stored = self.stored(declaration.variable, values, before);
+                stored.into_iter().map(|(_, state)| state).collect()
             }
             NodeKind::Opaque(_) => {
                 state.numbers.clear();
@@ -287,14 +283,6 @@ impl<'a> Flow<'a, '_> {
             state.numbers.insert(variable, number);
         } else {
             state.numbers.remove(&variable);
-        }
-    }
-
-    /// Notes that a number which showed a failure is lost, if the variable that has got it does
-    /// not keep it, and if no number had shown one before.
-    fn forget_failure(&self, state: &mut State, variable: VariableIndex, was_known: bool) {
-        if !matches!(state.numbers.get(&variable), Some(Number::Is(_))) {
-            state.failure_is_decided &= was_known;
         }
     }
 

@@ -16,7 +16,7 @@ use crate::{
     ir::{Callee, Expression, ExpressionKind as Kind, Type, VariableIndex},
 };
 
-type Values = Vec<(Number, State)>;
+pub(super) type Values = Vec<(Number, State)>;
 type Truths = Vec<(bool, State)>;
 
 impl<'a> Flow<'a, '_> {
@@ -41,14 +41,14 @@ impl<'a> Flow<'a, '_> {
             }
             _ => false,
         };
-        let is_call = matches!(one.kind, Kind::Call { .. });
+        // Nothing keeps the status of a call that runs a query.
+        let drops = matches!(one.kind, Kind::Call { .. }) && !self.effects[node].queries.is_empty();
         self.evaluated(node, one, state, |at, state| {
             if is_unused {
                 return at.operands(one, state);
             }
             let mut values = at.values(one, state);
-            // Nothing keeps the status.
-            for (_, state) in values.iter_mut().filter(|_| is_call) {
+            for (_, state) in values.iter_mut().filter(|_| drops) {
                 state.failure_is_decided |= state.answer == Answer::Failed;
             }
             values
@@ -85,6 +85,24 @@ impl<'a> Flow<'a, '_> {
             }
         }
         found
+    }
+}
+
+impl<'a> Flow<'a, '_> {
+    /// Returns values converted to the type of a variable, with the states behind an assignment of
+    /// them. `before` is what was known of the last query in front of them.
+    pub(super) fn stored(&self, variable: VariableIndex, values: Values, before: Answer) -> Values {
+        let ty = &self.around.program.variable(variable).ty;
+        let values = match self.follows(variable) {
+            true => converted(values, ty, before),
+            false => without_numbers(values, before),
+        };
+        let set = |(number, mut state): (Number, State)| {
+            let number = number.converted(ty);
+            self.set(&mut state, variable, number.clone());
+            (number, state)
+        };
+        values.into_iter().map(set).collect()
     }
 }
 
@@ -159,15 +177,13 @@ impl<'a> At<'_, 'a, '_> {
     fn operands(&self, one: &'a Expression, state: State) -> Values {
         let mut operands = Vec::new();
         one.for_each_child(&mut |child| operands.push(child));
-        let was_known = state.failure_is_decided;
         let start = vec![(Number::any(), state)];
         operands.into_iter().fold(start, |values, operand| {
-            let behind = self.each(values, |_, state| self.values(operand, state));
-            let forget = |(_, mut state): (Number, State)| {
-                state.failure_is_decided &= was_known;
-                state
-            };
-            let states: BTreeSet<State> = behind.into_iter().map(forget).collect();
+            let behind = self.each(values, |_, state| {
+                let before = state.answer;
+                without_numbers(self.values(operand, state), before)
+            });
+            let states: BTreeSet<State> = behind.into_iter().map(|(_, state)| state).collect();
             states.into_iter().map(|state| (Number::any(), state)).collect()
         })
     }
@@ -184,18 +200,15 @@ impl<'a> At<'_, 'a, '_> {
         state: State,
     ) -> Values {
         let old = state.numbers.get(&variable).cloned().unwrap_or_else(Number::any);
-        let was_known = state.failure_is_decided;
-        self.each(self.values(value, state), |number, mut state| {
-            let number = match operator {
-                None => number,
-                Some("|") => old.or(&number),
-                Some(_) => Number::any(),
-            };
-            let number = number.converted(&self.flow.around.program.variable(variable).ty);
-            self.flow.set(&mut state, variable, number.clone());
-            self.flow.forget_failure(&mut state, variable, was_known);
-            vec![(number, state)]
-        })
+        let before = state.answer;
+        let of = |number: Number| match operator {
+            None => number,
+            Some("|") => old.or(&number),
+            Some(_) => Number::any(),
+        };
+        let values = self.values(value, state).into_iter();
+        let values = values.map(|(number, state)| (of(number), state)).collect();
+        self.flow.stored(variable, values, before)
     }
 
     pub(super) fn truths(&self, one: &'a Expression, state: State) -> Truths {
@@ -348,6 +361,7 @@ impl<'a> At<'_, 'a, '_> {
         let Some(Ok(summary)) = self.flow.around.summaries.of(name) else { return states };
         self.each(states, |_, mut state| match &summary.outcomes {
             Some(outcomes) => {
+                let before = state.answer;
                 let behind = outcomes.iter().flat_map(|outcome| {
                     let mut state = state.clone();
                     if summary.queries().next().is_some() && outcome.answer != Answer::None {
@@ -358,13 +372,12 @@ impl<'a> At<'_, 'a, '_> {
                     }
                     state.passes_unchecked |= outcome.passes_unchecked;
                     state.passes_failure |= outcome.passes_failure;
-                    let number = outcome.number.clone().converted(result);
                     state.failure_is_decided |=
-                        outcome.answer == Answer::Failed && matches!(number, Number::Is(_));
+                        outcome.answer == Answer::Failed && matches!(outcome.number, Number::Is(_));
                     let states = self.behind_function(summary, outcome, arguments, state);
-                    states.into_iter().map(move |state| (number.clone(), state))
+                    states.into_iter().map(|state| (outcome.number.clone(), state))
                 });
-                behind.collect()
+                converted(behind.collect(), result, before)
             }
             None => {
                 self.run(&mut state);
@@ -435,6 +448,41 @@ impl<'a> At<'_, 'a, '_> {
         let targets = arguments.first().map(|first| self.flow.targets(first, at));
         made.is_some_and(|made| targets == Some(vec![made]))
     }
+}
+
+/// Returns values converted to a type. `before` is what was known of the last query in front of
+/// them.
+fn converted(mut values: Values, ty: &Type, before: Answer) -> Values {
+    let is_lost =
+        |number: &Number| *number != Number::any() && number.clone().converted(ty) == Number::any();
+    if values.iter().any(|(number, _)| is_lost(number)) {
+        values = without_numbers(values, before);
+    }
+    values.into_iter().map(|(number, state)| (number.converted(ty), state)).collect()
+}
+
+/// Returns values whose numbers nothing keeps that the path knows of. A number that the call also
+/// returns behind a success hides the failure; another one may show it later, so that the answer is
+/// open.
+fn without_numbers(mut values: Values, before: Answer) -> Values {
+    let succeeded: Vec<Number> = values
+        .iter()
+        .filter(|(number, state)| state.answer == Answer::Succeeded && *number != Number::any())
+        .map(|(number, _)| number.clone())
+        .collect();
+    let is_failed = |state: &State| state.answer == Answer::Failed && before != Answer::Failed;
+    for (number, state) in values.iter_mut().filter(|(_, state)| is_failed(state)) {
+        state.failure_is_decided = match *number {
+            Number::Is(failed) => {
+                succeeded.iter().any(|one| one.compared("==", failed) != Some(false))
+            }
+            _ => false,
+        };
+        if !state.failure_is_decided {
+            state.answer = Answer::Open;
+        }
+    }
+    values
 }
 
 /// Returns true for a call that runs or prepares a query.
