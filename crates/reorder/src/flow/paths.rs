@@ -10,7 +10,10 @@
 //! value or an enumeration. A node that writes it other than by the assignment that the node
 //! consists of leaves it unknown. So a path leaves out only what no execution does.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{
     Flow,
@@ -48,7 +51,8 @@ pub(crate) enum Answer {
 /// The knowledge that a path gives at a point.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct State {
-    numbers: BTreeMap<VariableIndex, Number>,
+    /// Shared by the paths that know the same.
+    numbers: Arc<BTreeMap<VariableIndex, Number>>,
     /// The answer of the last query.
     pub(crate) answer: Answer,
     /// True if it has gone on behind a query without showing that the query has succeeded.
@@ -67,7 +71,7 @@ pub(crate) struct State {
 impl State {
     fn with(numbers: BTreeMap<VariableIndex, Number>) -> State {
         State {
-            numbers,
+            numbers: Arc::new(numbers),
             answer: Answer::None,
             passes_unchecked: false,
             failure_is_decided: false,
@@ -80,8 +84,15 @@ impl State {
     /// Returns the state behind code that writes some variables.
     pub(crate) fn without(&self, written: &BTreeSet<VariableIndex>) -> State {
         let mut state = self.clone();
-        state.numbers.retain(|one, _| !written.contains(one));
+        state.keep(|one| !written.contains(&one));
         state
+    }
+
+    /// Forgets the numbers of all variables but those for which `is_kept` is true.
+    fn keep(&mut self, is_kept: impl Fn(VariableIndex) -> bool) {
+        if !self.numbers.keys().all(|&one| is_kept(one)) {
+            Arc::make_mut(&mut self.numbers).retain(|&one, _| is_kept(one));
+        }
     }
 
     /// Returns the state of which nothing is known.
@@ -127,7 +138,7 @@ impl<'a> Flow<'a, '_> {
         // Paths that differ in a number that is not read again are one: there may be many.
         let live = self.live();
         let enter = |node: NodeIndex, mut state: State| {
-            state.numbers.retain(|variable, _| live[node].contains(variable));
+            state.keep(|variable| live[node].contains(&variable));
             state
         };
         let states = self.explore(vec![(0, State::unknown())], &|_, _| true, &enter)?;
@@ -260,7 +271,7 @@ impl<'a> Flow<'a, '_> {
                 let initial = declaration.initial.as_ref();
                 let initial = initial.filter(|_| !self.around.is_kept(declaration));
                 let Some(initial) = initial else {
-                    state.numbers.remove(&declaration.variable);
+                    state.keep(|one| one != declaration.variable);
                     return vec![state];
                 };
                 let before = state.answer;
@@ -269,7 +280,7 @@ impl<'a> Flow<'a, '_> {
                 stored.into_iter().map(|(_, state)| state).collect()
             }
             NodeKind::Opaque(_) => {
-                state.numbers.clear();
+                state.keep(|_| false);
                 vec![state]
             }
             NodeKind::Return(_) | NodeKind::Throw(_) => Vec::new(),
@@ -280,9 +291,9 @@ impl<'a> Flow<'a, '_> {
     fn set(&self, state: &mut State, variable: VariableIndex, number: Number) {
         let number = number.converted(&self.around.program.variable(variable).ty);
         if self.follows(variable) && number != Number::any() {
-            state.numbers.insert(variable, number);
+            Arc::make_mut(&mut state.numbers).insert(variable, number);
         } else {
-            state.numbers.remove(&variable);
+            state.keep(|one| one != variable);
         }
     }
 

@@ -74,12 +74,12 @@ impl<'a> Flow<'a, '_> {
             blocked.retain(|&one| one != assigned);
         }
         let blocked: BTreeSet<VariableIndex> = blocked.into_iter().collect();
-        state.numbers.retain(|one, _| !blocked.contains(one));
+        state.keep(|one| !blocked.contains(&one));
         let rolls_back = self.rolls_back(node);
         let before = (state.answer, state.passes_unchecked, state.query);
         let mut found = evaluate(&At { flow: self, node, blocked: &blocked }, state);
         for (_, state) in &mut found {
-            state.numbers.retain(|one, _| !blocked.contains(one));
+            state.keep(|one| !blocked.contains(&one));
             if rolls_back {
                 (state.answer, state.passes_unchecked, state.query) = before;
             }
