@@ -76,33 +76,28 @@ impl<'a> Flow<'a, '_> {
         let blocked: BTreeSet<VariableIndex> = blocked.into_iter().collect();
         state.keep(|one| !blocked.contains(&one));
         let rolls_back = self.rolls_back(node);
-        let before = (state.answer, state.passes_unchecked, state.query);
+        let before = (state.answer, state.passes_unchecked, state.failure_is_decided, state.query);
         let mut found = evaluate(&At { flow: self, node, blocked: &blocked }, state);
         for (_, state) in &mut found {
             state.keep(|one| !blocked.contains(&one));
             if rolls_back {
-                (state.answer, state.passes_unchecked, state.query) = before;
+                (state.answer, state.passes_unchecked, state.failure_is_decided, state.query) =
+                    before;
             }
         }
         found
     }
-}
 
-impl<'a> Flow<'a, '_> {
     /// Returns values converted to the type of a variable, with the states behind an assignment of
     /// them. `before` is what was known of the last query in front of them.
     pub(super) fn stored(&self, variable: VariableIndex, values: Values, before: Answer) -> Values {
         let ty = &self.around.program.variable(variable).ty;
-        let values = match self.follows(variable) {
-            true => converted(values, ty, before),
-            false => without_numbers(values, before),
-        };
+        let kept = if self.follows(variable) { values } else { without_numbers(values, before) };
         let set = |(number, mut state): (Number, State)| {
-            let number = number.converted(ty);
             self.set(&mut state, variable, number.clone());
             (number, state)
         };
-        values.into_iter().map(set).collect()
+        converted(kept, ty, before).into_iter().map(set).collect()
     }
 }
 
@@ -321,13 +316,12 @@ impl<'a> At<'_, 'a, '_> {
             Kind::Variable(variable) => Some(*variable),
             _ => assigned(left).filter(|_| matches!(left.kind, Kind::Assign { .. })),
         };
-        let variable = variable.filter(|variable| !self.blocked.contains(variable));
         let ty = self.flow.around.type_of(left);
         let is_unsigned = ty.is_some_and(|ty| may_compare_unsigned(ty, operator, constant));
+        let variable = variable.filter(|variable| !self.blocked.contains(variable));
         let mut truths = Truths::new();
         for (number, state) in values {
-            let number = if is_unsigned { Number::any() } else { number };
-            match number.compared(operator, constant) {
+            match number.compared(operator, constant).filter(|_| !is_unsigned) {
                 Some(truth) => truths.push((truth, state)),
                 None => truths.extend([true, false].map(|truth| {
                     let mut state = state.clone();

@@ -1,5 +1,9 @@
 //! Queries whose failure no exit reports.
 //!
+//! An exit reports it if no path goes on behind the unit though the query has failed: a helper that
+//! returns the same number for a failure and a success checks nothing, nor does a loop that drops
+//! the status of one of its queries.
+//!
 //! Where a failed query makes all later ones fail (PostgreSQL), a check of one query also checks
 //! those before it that have no check of their own. They keep their order with it; and so do
 //! queries without a check if the program
@@ -44,10 +48,13 @@ use crate::{
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     let units = 0..context.units.units.len();
-    let is_shown = |&unit: &UnitIndex| !context.units.hides_failure(context.flow, unit);
-    let showing: BTreeSet<UnitIndex> = units.clone().filter(is_shown).collect();
-    let depends = |&unit: &UnitIndex| depends_on_failure(context, unit);
-    let checking: BTreeSet<UnitIndex> = showing.iter().copied().filter(depends).collect();
+    let leaves = |&unit: &UnitIndex| {
+        context.units.units[unit].exits().next().is_some()
+            && !context.units.hides_failure(context.flow, unit)
+    };
+    let leaving: BTreeSet<UnitIndex> = units.clone().filter(leaves).collect();
+    let checking: BTreeSet<UnitIndex> =
+        leaving.iter().copied().filter(|&unit| asks_status(context, unit)).collect();
     let is_unchecked = |unit: &UnitIndex| {
         context.units.units[*unit].queries().next().is_some() && !checking.contains(unit)
     };
@@ -71,7 +78,7 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
         first_report::find(context, &unchecked, &checking, found);
     }
     if context.server != Server::Postgresql && !context.flow.failure_aborts() {
-        keep_rolled_back(context, &showing, found);
+        keep_rolled_back(context, &leaving, found);
     }
     if context.server == Server::Sqlite {
         let asks = |unit: UnitIndex| asks(context, unit, &[Root::LastWrite], &unchecked);
@@ -89,10 +96,11 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
 }
 
 /// Keeps the writes that a failure of a query without a check undoes, and those that it leaves.
-/// `showing` are the units behind which no path goes on though a query of the unit has failed.
+/// `leaving` are the units with an exit, behind which no path goes on though a query of the unit
+/// has failed.
 fn keep_rolled_back(
     context: &Context<'_, '_, '_>,
-    showing: &BTreeSet<UnitIndex>,
+    leaving: &BTreeSet<UnitIndex>,
     found: &mut Found,
 ) {
     let all = &context.units.units;
@@ -106,8 +114,8 @@ fn keep_rolled_back(
         context.server == Server::Mysql && all[unit].queries().any(|one| is_locking(one.query.kind))
     };
     let is_checked = |unit: UnitIndex| {
-        let leaves = || all[unit].exits().any(|exit| exit.on_failure);
-        showing.contains(&unit) && (depends_on_failure(context, unit) || leaves())
+        let leaves_on_failure = || all[unit].exits().any(|exit| exit.on_failure);
+        leaving.contains(&unit) && (asks_status(context, unit) || leaves_on_failure())
     };
     let check_of: Vec<Option<UnitIndex>> = (0..all.len())
         .map(|unit| if is_checked(unit) { Some(unit) } else { late_check(context, unit) })
@@ -153,10 +161,9 @@ fn late_check(context: &Context<'_, '_, '_>, query: UnitIndex) -> Option<UnitInd
     (query + 1..all.len()).find(checks)
 }
 
-/// Returns true if an exit of a unit depends on whether a query has failed.
-fn depends_on_failure(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
-    let unit = &context.units.units[unit];
-    unit.exits().next().is_some() && unit.nodes().any(|node| context.flow.effects[node].status)
+/// Returns true if a unit asks whether a query has failed.
+fn asks_status(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
+    context.units.units[unit].nodes().any(|node| context.flow.effects[node].status)
 }
 
 /// Returns true if a unit uses a query's status other than by calling for it.

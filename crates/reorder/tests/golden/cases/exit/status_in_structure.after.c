@@ -29,7 +29,7 @@ int pay(struct db *db)
     struct session session = { db, 0 };
 
     db_begin(db);
-    if (step(&session, "INSERT INTO sale VALUES (1, 2, 3, 'x')") != 0)
+    if (db_run(db, "INSERT INTO sale VALUES (1, 2, 3, 'x')"))
         goto fail;
     if (step(&session, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1") != 0)
         goto fail;

@@ -31,7 +31,7 @@ int pay(struct db *db)
     db_begin(db);
     if (step(&session, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1") != 0)
         goto fail;
-    if (step(&session, "INSERT INTO sale VALUES (1, 2, 3, 'x')") != 0)
+    if (db_run(db, "INSERT INTO sale VALUES (1, 2, 3, 'x')"))
         goto fail;
     db_commit(db);
     return 0;
