@@ -109,6 +109,9 @@ pub struct Call {
     /// The arguments whose object ends with the call: `PQclear`, `free`. What was borrowed from it
     /// must not be used afterwards.
     pub ends: Vec<usize>,
+    /// True if the call does nothing if the pointer to the object that it ends or resets is null:
+    /// `PQclear`, `free`.
+    pub accepts_null: bool,
     /// The argument that leads to a pointer in which the call stores a new object, which the
     /// program ends: `asprintf`.
     pub makes: Option<usize>,

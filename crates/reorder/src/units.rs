@@ -11,6 +11,7 @@
 
 mod fuse;
 mod obstacle;
+mod only_ended;
 mod piece;
 mod status;
 mod stream;

@@ -16,7 +16,7 @@ use super::{
     place::{Place, Root, Step},
     pointers::{Pointers, Surroundings},
     summary::{Part, Summary},
-    test::Test,
+    test::{self, Test},
 };
 use crate::{
     api::{Call, Memory, Returns, Role},
@@ -278,9 +278,8 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         model: &'a Call,
     ) {
         let (before, queries) = (self.effects.accesses.len(), self.effects.queries.len());
-        let is_null =
-            |one: &Expression| matches!(&one.kind, Kind::Constant(c) if c == "NULL" || c == "0");
-        if model.callbacks.iter().any(|&one| arguments.get(one).is_some_and(|one| !is_null(one))) {
+        let is_given = |&one: &usize| arguments.get(one).is_some_and(|one| !test::is_null(one));
+        if model.callbacks.iter().any(is_given) {
             self.unknown("calls a function that is passed to it".to_string());
         }
         if model.role == Role::Query

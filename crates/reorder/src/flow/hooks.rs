@@ -33,15 +33,11 @@ pub(super) fn registers<'a>(
         let (Callee::Function(name) | Callee::Field(name)) = callee else { return };
         let Some(model) = models.call(callee) else { return };
         let given = model.hooks.iter().filter_map(|&one| arguments.get(one));
-        if given.into_iter().any(|hook| !is_null(hook) && !does_nothing(program, hook)) {
+        if given.into_iter().any(|hook| !test::is_null(hook) && !does_nothing(program, hook)) {
             found = Some(name.as_str());
         }
     });
     found
-}
-
-fn is_null(hook: &Expression) -> bool {
-    matches!(&hook.kind, Kind::Constant(name) if name == "NULL") || test::integer(hook) == Some(0)
 }
 
 /// Returns true for the name of a function of the file without effects, whose result depends on

@@ -127,6 +127,12 @@ pub(crate) fn integer(expression: &Expression) -> Option<i64> {
     }
 }
 
+/// Returns true for the null pointer.
+pub(crate) fn is_null(expression: &Expression) -> bool {
+    matches!(&expression.kind, Kind::Constant(name) if name == "NULL")
+        || integer(expression) == Some(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

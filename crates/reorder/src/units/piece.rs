@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use super::{
     obstacle::{self, Names},
+    only_ended::Behind,
     status::{Paths, checked_late_by_number},
 };
 use crate::{
@@ -140,6 +141,19 @@ pub(super) fn pieces<'a>(
         pieces[index].checks = late.map(|query| pieces[query].nodes[0]).collect();
     }
     pieces
+}
+
+/// Returns the pieces from the begin of the transaction to its end.
+fn span(pieces: &[Piece<'_>]) -> std::ops::Range<usize> {
+    let begin = pieces.iter().rposition(|piece| piece.barriers.contains(&Barrier::Begins));
+    let over = |one: &Barrier| matches!(one, Barrier::Commits(..) | Barrier::RollsBack);
+    let ends = |(at, piece): (usize, &Piece<'_>)| {
+        // What stands before the begin ends what came before.
+        piece.barriers.contains(&Barrier::Ends)
+            || begin.is_none_or(|begin| begin < at) && piece.barriers.iter().any(over)
+    };
+    let end = pieces.iter().enumerate().position(ends).map_or(pieces.len(), |end| end + 1);
+    begin.unwrap_or(0).min(end)..end
 }
 
 struct Maker<'m, 'a, 'p> {
@@ -337,7 +351,7 @@ impl<'a> Maker<'_, 'a, '_> {
             asking.filter(|node| !pieces[index].leaving.contains(node)).collect();
         pieces[index].barriers.extend(asking.into_iter().flat_map(|node| self.reasons(node)));
         if !pieces[index].barriers.is_empty() {
-            pieces[index].exits = self.exits_of_barrier(&own, next);
+            pieces[index].exits = self.exits_of_barrier(pieces, &own, next);
             return;
         }
         let (mut exits, mut barriers) = (Vec::new(), Vec::new());
@@ -361,7 +375,8 @@ impl<'a> Maker<'_, 'a, '_> {
                 let is_inside = !is_return && self.is_inside(pieces, target);
                 let may_leave = !is_inside || self.ends_there(pieces, target);
                 if may_leave && self.rolls_back(target, is_return, node, &own, &paths) {
-                    let reads = if is_return { vec![] } else { self.reads_behind(node, target) };
+                    let reads =
+                        if is_return { vec![] } else { self.reads_behind(pieces, node, target) };
                     let on_failure = self.follows_failure_only(node, &own, true)
                         || paths.leave_on_failure(node, target)
                         || late.iter().any(|paths| paths.leave_on_failure(node, target));
@@ -379,7 +394,7 @@ impl<'a> Maker<'_, 'a, '_> {
             }
         }
         if !barriers.is_empty() {
-            exits = self.exits_of_barrier(&own, next);
+            exits = self.exits_of_barrier(pieces, &own, next);
         }
         pieces[index].exits = exits;
         pieces[index].barriers.extend(barriers);
@@ -387,13 +402,18 @@ impl<'a> Maker<'_, 'a, '_> {
 
     /// Returns the ways out of a barrier. Nothing moves across it, but what the code behind an exit
     /// reads must have its value there: the exit of a commit that fails, for example.
-    fn exits_of_barrier(&self, own: &BTreeSet<NodeIndex>, next: Option<NodeIndex>) -> Vec<Exit> {
+    fn exits_of_barrier(
+        &self,
+        pieces: &[Piece<'a>],
+        own: &BTreeSet<NodeIndex>,
+        next: Option<NodeIndex>,
+    ) -> Vec<Exit> {
         let mut exits = Vec::new();
         for &node in own {
             let targets = self.flow.graph.nodes[node].successors.iter();
             for &target in targets.filter(|target| !own.contains(target) && Some(**target) != next)
             {
-                let reads = self.reads_behind(node, target);
+                let reads = self.reads_behind(pieces, node, target);
                 exits.push(Exit { node, on_failure: false, reads });
             }
         }
@@ -553,7 +573,7 @@ impl<'a> Maker<'_, 'a, '_> {
 
     /// Returns what the code behind an exit reads that was written before the exit, and what the
     /// pointers among it lead to at the exit.
-    fn reads_behind(&self, exit: NodeIndex, target: NodeIndex) -> Vec<Place> {
+    fn reads_behind(&self, pieces: &[Piece<'a>], exit: NodeIndex, target: NodeIndex) -> Vec<Place> {
         let mut behind = self.flow.graph.reachable(target);
         behind[target] = true;
         let mut reads = BTreeSet::new();
@@ -567,30 +587,18 @@ impl<'a> Maker<'_, 'a, '_> {
             }
         }
         reads.retain(|place| place.root != Root::Outside && !place.root.is_object());
-        let objects: Vec<Place> = reads
-            .iter()
-            .filter(|place| place.variable().is_some())
-            .flat_map(|place| self.flow.led_to_at(place, exit))
-            .filter(|place| place.root.is_object())
-            .collect();
-        reads.extend(objects);
-        reads.into_iter().collect()
+        let transaction: Vec<NodeIndex> =
+            pieces[span(pieces)].iter().flat_map(|piece| &piece.nodes).copied().collect();
+        let (flow, nodes) = (self.flow, &behind[..]);
+        Behind { flow, exit, nodes, transaction: &transaction }.demanded(reads)
     }
 
     /// Makes barriers of all pieces before the begin of the transaction and behind its end: each
     /// query that stands there commits by itself, or may.
     fn stop_at_ends(&self, pieces: &mut [Piece<'a>]) {
-        let begin = pieces.iter().rposition(|piece| piece.barriers.contains(&Barrier::Begins));
-        let over = |one: &Barrier| matches!(one, Barrier::Commits(..) | Barrier::RollsBack);
-        let ends = |(at, piece): (usize, &Piece<'a>)| {
-            // What stands before the begin ends what came before.
-            piece.barriers.contains(&Barrier::Ends)
-                || begin.is_none_or(|begin| begin < at) && piece.barriers.iter().any(over)
-        };
-        let end = pieces.iter().enumerate().position(ends);
-        let behind = end.map_or(pieces.len(), |end| end + 1);
-        let (before, rest) = pieces.split_at_mut(begin.unwrap_or(0).min(behind));
-        let behind = &mut rest[behind - before.len()..];
+        let std::ops::Range { start, end } = span(pieces);
+        let (before, rest) = pieces.split_at_mut(start);
+        let behind = &mut rest[end - start..];
         for piece in before.iter_mut().chain(behind) {
             piece.barriers.push(Barrier::Outside);
         }

@@ -29,8 +29,10 @@ impl<'a> Evaluation<'a, '_> {
 
     /// Returns the fact that is missing about a function that ends what an initializer makes.
     fn missing(&self, function: &str, initial: &'a Expression) -> Option<String> {
-        let only_ends = Call { ends: vec![0], ..Call::default() };
-        match self.around.models.call(&Callee::Function(function.to_string())) {
+        let model = self.around.models.call(&Callee::Function(function.to_string()));
+        let accepts_null = model.is_some_and(|model| model.accepts_null);
+        let only_ends = Call { ends: vec![0], accepts_null, ..Call::default() };
+        match model {
             None => {
                 return Some(format!(
                     "`{function}` is called where the scope ends, and no model describes it"

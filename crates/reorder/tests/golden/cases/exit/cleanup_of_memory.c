@@ -1,4 +1,4 @@
-// The code behind the exit frees the memory that is allocated before the region's update.
+// The code behind the exit frees the memory that is allocated for the region's update.
 // expect: moves
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-// The code behind each exit clears the result.
+// The code behind each exit clears the result, which is null before its query has made it.
 // api: libpq
 // relaxed reads: yes
-// expect: unchanged
+// expect: moves
 #include <stdio.h>
 #include <stdlib.h>
 

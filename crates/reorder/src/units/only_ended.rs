@@ -1,0 +1,115 @@
+//! What the code behind an exit only ends or resets: results and statements that a function ends
+//! behind one label, for each way that leads there. Its reads of them demand no order.
+//!
+//! **Safe because** the code does the same for an object in each state. An object counts if
+//! 1. all code behind the exit that uses it, or a variable that leads to it, only cleans up
+//!    ([`Cleanup`]), and
+//! 2. the transaction itself ends it nowhere, so that no order ends it twice;
+//!
+//! and a variable that the transaction writes, if it leads to such objects only, and
+//! 3. is null from its declaration on until its one object is made, and
+//! 4. each call behind the exit that gets it is right for a null pointer too.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    flow::{
+        Flow,
+        access::{Access, AccessKind},
+        cleanup::Cleanup,
+        graph::NodeIndex,
+        place::{Place, Root},
+        test::is_null,
+    },
+    ir::VariableIndex,
+};
+
+/// An exit and the code behind it.
+pub(super) struct Behind<'m, 'a, 'p> {
+    pub(super) flow: &'m Flow<'a, 'p>,
+    /// The node from which control leaves.
+    pub(super) exit: NodeIndex,
+    /// Of each node, true if it stands behind the exit.
+    pub(super) nodes: &'m [bool],
+    /// The nodes of the transaction.
+    pub(super) transaction: &'m [NodeIndex],
+}
+
+impl Behind<'_, '_, '_> {
+    /// Returns the places that the code reads and that demand an order: those of `reads` but for
+    /// variables that lead only to objects which are only ended, and the objects that they lead to.
+    pub(super) fn demanded(&self, reads: BTreeSet<Place>) -> Vec<Place> {
+        let cleanup = Cleanup::of(self.flow, self.nodes);
+        let demanded = reads.into_iter().filter(|place| !self.only_cleans_up(place, &cleanup));
+        let with_objects = |place: Place| {
+            let led_to = match place.variable() {
+                Some(_) => self.flow.led_to_at(&place, self.exit),
+                None => Vec::new(),
+            };
+            led_to.into_iter().filter(|place| place.root.is_object()).chain([place])
+        };
+        let all: BTreeSet<Place> = demanded.flat_map(with_objects).collect();
+        all.into_iter().collect()
+    }
+
+    /// Returns true for a variable whose value and objects the code only ends.
+    fn only_cleans_up(&self, place: &Place, cleanup: &Cleanup) -> bool {
+        let Some(variable) = place.variable().filter(|_| place.path.is_empty()) else {
+            return false;
+        };
+        let is_read = |one: &Access<'_>| {
+            one.kind == AccessKind::Read && self.flow.may_share(&one.place, place)
+        };
+        let users: Vec<NodeIndex> = self.behind_with(is_read).collect();
+        let objects = match self.is_written(place) {
+            false => Some(self.flow.led_to_at(place, self.exit)),
+            true => self
+                .only_object(variable)
+                .filter(|_| users.iter().all(|&node| cleanup.accepts_null(node)))
+                .map(|object| vec![object]),
+        };
+        users.iter().all(|&node| cleanup.has(node))
+            && objects.is_some_and(|all| all.iter().all(|one| self.is_only_ended(one, cleanup)))
+    }
+
+    /// Returns the nodes behind the exit with an access of a kind.
+    fn behind_with(&self, is_it: impl Fn(&Access<'_>) -> bool) -> impl Iterator<Item = NodeIndex> {
+        let behind = (0..self.nodes.len()).filter(|&node| self.nodes[node]);
+        behind.filter(move |&node| self.flow.effects[node].accesses.iter().any(&is_it))
+    }
+
+    /// Returns true if the transaction writes a variable.
+    fn is_written(&self, place: &Place) -> bool {
+        let mut written = self.flow.definitions.all.iter();
+        written.any(|one| self.is_inside(one.node) && self.flow.may_share(&one.place, place))
+    }
+
+    /// Returns true for a node of the transaction that does not stand behind the exit.
+    fn is_inside(&self, node: NodeIndex) -> bool {
+        self.transaction.contains(&node) && !self.nodes[node]
+    }
+
+    /// Returns the only object that a variable ever leads to, if it is null without it.
+    fn only_object(&self, variable: VariableIndex) -> Option<Place> {
+        let place = Place::whole(Root::Variable(variable));
+        let all = self.flow.definitions.all.iter();
+        let written = all.filter(|one| self.flow.may_share(&one.place, &place));
+        let others = written.filter(|one| one.place != place || !one.value.is_some_and(is_null));
+        let makers: BTreeSet<NodeIndex> = others.map(|one| one.node).collect();
+        let maker = makers.first().copied().filter(|_| makers.len() == 1)?;
+        let object = Place::whole(Root::Object(maker));
+        (self.flow.led_to_at(&place, maker) == [object.clone()]).then_some(object)
+    }
+
+    /// Returns true if the code behind the exit only ends an object, and the transaction does not.
+    fn is_only_ended(&self, object: &Place, cleanup: &Cleanup) -> bool {
+        let is_used = |one: &Access<'_>| self.flow.may_share(&one.place, object);
+        let ends = |node: NodeIndex| {
+            let mut accesses = self.flow.effects[node].accesses.iter();
+            accesses.any(|one| one.kind == AccessKind::End && is_used(one))
+        };
+        object.root.is_object()
+            && self.behind_with(is_used).all(|node| cleanup.has(node))
+            && !self.transaction.iter().any(|&node| !self.nodes[node] && ends(node))
+    }
+}

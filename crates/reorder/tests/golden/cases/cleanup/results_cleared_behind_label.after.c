@@ -1,0 +1,32 @@
+// Each way out clears all results; one that no query has made yet is null.
+// api: libpq
+// isolation: serializable
+// expect: moves
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <libpq-fe.h>
+
+int pay(PGconn *db)
+{
+    int status = -1, balance = 0;
+    PGresult *region = NULL, *read = NULL;
+
+    PQclear(PQexec(db, "BEGIN ISOLATION LEVEL SERIALIZABLE"));
+    read = PQexec(db, "SELECT c_balance FROM customer WHERE c_id = 1");
+    if (PQresultStatus(read) != PGRES_TUPLES_OK)
+        goto undo;
+    balance = atoi(PQgetvalue(read, 0, 0));
+    region = PQexec(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    if (PQresultStatus(region) != PGRES_COMMAND_OK)
+        goto undo;
+    PQclear(PQexec(db, "COMMIT"));
+    status = balance;
+    goto done;
+undo:
+    PQclear(PQexec(db, "ROLLBACK"));
+done:
+    PQclear(region);
+    PQclear(read);
+    return status;
+}
