@@ -7,6 +7,7 @@
 //! All variables have values from the beginning, and all numbers stay small, so that no program has
 //! undefined behaviour in any order of its statements that a correct tool returns.
 
+mod cleaned;
 mod flow;
 mod keys;
 mod queries;
@@ -17,6 +18,7 @@ use std::collections::BTreeSet;
 
 use clearway_testkit::Random;
 
+pub(crate) use cleaned::{CLEANED, cleaned};
 pub(crate) use keys::keyed;
 pub(crate) use sorted::sorted;
 

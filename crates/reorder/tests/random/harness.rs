@@ -2,12 +2,14 @@
 //! what they did.
 //!
 //! A run prints `run PROGRAM DATABASE INPUT`, what the program prints, `status`, lines `out` with
-//! its outputs, and lines `row` with all rows of all tables.
+//! its outputs, and lines `row` with all rows of all tables. Programs whose originals end each object
+//! once also print what SQLite reports about objects that are used wrongly, and how much is left.
 
 use clearway_testkit::Random;
 
 use super::{
     database::{DDL, TABLES, input, rows},
+    generator::CLEANED,
     program::Program,
 };
 
@@ -34,6 +36,7 @@ pub(crate) fn main_function(programs: &[Program], seed: u64) -> String {
         .replace("@INPUTS@", &list(inputs))
         .replace("@PROGRAMS@", &list(entries))
         .replace("@DUMPS@", &list(dumps))
+        .replace("@CLEANED@", CLEANED)
 }
 
 const BODY: &str = r#"
@@ -115,9 +118,23 @@ static void dump(sqlite3 *db)
     }
 }
 
+static int ends_each_once(size_t program)
+{
+    return strncmp(programs[program].name, "@CLEANED@", strlen("@CLEANED@")) == 0;
+}
+
+static void report(void *is_wanted, int code, const char *message)
+{
+    if (*(int *)is_wanted && (code & 255) == SQLITE_MISUSE)
+        printf("misuse: %s\n", message);
+}
+
+static int reports;
+
 static void run(size_t program, size_t database, size_t input)
 {
     sqlite3 *db;
+    sqlite3_int64 used = sqlite3_memory_used();
     struct output out = { 0, 0, 0, { 0, 0, 0, 0 }, "" };
     int extra = 0, status;
 
@@ -132,6 +149,7 @@ static void run(size_t program, size_t database, size_t input)
     memset(counters, 0, sizeof counters);
     printf("run %s %d %d\n", programs[program].name, (int)database, (int)input);
     fflush(stdout);
+    reports = ends_each_once(program);
     status = programs[program].run(db, &inputs[input], &out, &extra);
     printf("status %s%s\n", status == 0 ? "committed" : "rolled back",
            sqlite3_get_autocommit(db) ? "" : ", still open");
@@ -141,11 +159,14 @@ static void run(size_t program, size_t database, size_t input)
     printf("out text \"%s\"\n", out.text);
     dump(db);
     sqlite3_close_v2(db);
+    if (reports)
+        printf("left %d\n", (int)(sqlite3_memory_used() - used));
 }
 
 int main(void)
 {
     alarm(60);
+    sqlite3_config(SQLITE_CONFIG_LOG, report, &reports);
     for (size_t program = 0; program < sizeof programs / sizeof programs[0]; program++)
         for (size_t database = 0; database < sizeof databases / sizeof databases[0]; database++)
             for (size_t input = 0; input < sizeof inputs / sizeof inputs[0]; input++)

@@ -135,6 +135,13 @@ fn random_programs_do_the_same_split_and_in_the_order_of_keys() {
     check(&mut oracle, generator::sorted, 20);
 }
 
+#[test]
+fn random_programs_end_each_object_once() {
+    let Some(mut oracle) = oracle() else { return };
+    let counts = check(&mut oracle, generator::cleaned, 60);
+    assert!(counts.programs < 60 || counts.changed * 5 >= counts.programs, "too few: {counts}");
+}
+
 /// Programs of which a second rewrite changed more than the first: in the first two, a query is
 /// checked behind another query; in the third one, a loop with queries ends before a statement is
 /// prepared; in the fourth one, a value that nothing reads stands between two other values of its
