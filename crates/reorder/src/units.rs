@@ -132,7 +132,8 @@ pub(crate) fn exposed<'f>(
     let own = piece
         .nodes
         .iter()
-        .flat_map(|&node| flow.exposed_reads(node).into_iter().map(move |place| (node, place)));
+        .flat_map(|&node| flow.exposed_reads(node).into_iter().map(move |place| (node, place)))
+        .filter(|(node, place)| !piece.only_ended.contains(&(*node, (*place).clone())));
     let behind =
         piece.exits.iter().flat_map(|exit| exit.reads.iter().map(move |place| (exit.node, place)));
     let all: BTreeSet<(NodeIndex, &Place)> = own.chain(behind).collect();

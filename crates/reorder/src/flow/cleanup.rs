@@ -58,12 +58,13 @@ impl<'a> Flow<'a, '_> {
     /// Returns the model of the call that a node makes if it only cleans up.
     fn cleanup_call(&self, node: NodeIndex) -> Option<&'a Call> {
         let NodeKind::Evaluate(expression) = self.graph.nodes[node].kind else { return None };
-        let ExpressionKind::Call { callee, arguments, .. } = &without_casts(expression).kind else {
+        let ExpressionKind::Call { callee, arguments, .. } = &expression.without_casts().kind
+        else {
             return None;
         };
         let model = self.around.models.call(callee)?;
-        let is_simple = |argument| {
-            let kind = &without_casts(argument).kind;
+        let is_simple = |argument: &Expression| {
+            let kind = &argument.without_casts().kind;
             matches!(kind, ExpressionKind::Variable(_) | ExpressionKind::Constant(_))
         };
         let is_used = self.graph.nodes[node].successors.len() != 1;
@@ -85,15 +86,18 @@ impl<'a> Flow<'a, '_> {
             || effects.writes_anything
             || effects.asks_connection
             || effects.streams;
-        let reachable = self.graph.reachable(node);
         let asks = |behind: NodeIndex| {
             let mut accesses = self.effects[behind].accesses.iter();
             accesses.any(|one| one.kind == AccessKind::Read && is_last(&one.place))
         };
+        let is_asked = || {
+            let reachable = self.graph.reachable(node);
+            (0..reachable.len()).any(|one| reachable[one] && asks(one))
+        };
         let sets_error = || effects.accesses.iter().any(|one| is_last(&one.place));
         !has_others
             && writes.all(|one| one.place.root.is_object() || is_last(&one.place))
-            && !(sets_error() && (0..reachable.len()).any(|one| reachable[one] && asks(one)))
+            && !(sets_error() && is_asked())
     }
 
     /// Returns the calls that depend on a test of a pointer against null, and do nothing if it is
@@ -149,12 +153,12 @@ fn null_test(condition: &Expression) -> Option<(VariableIndex, bool)> {
             null_test(operand).map(|(variable, if_true)| (variable, !if_true))
         }
         ExpressionKind::Binary(operator, left, right) if operator == "!=" || operator == "==" => {
-            let operand = match (is_null(without_casts(left)), is_null(without_casts(right))) {
+            let operand = match (is_null(left.without_casts()), is_null(right.without_casts())) {
                 (false, true) => left,
                 (true, false) => right,
                 _ => return None,
             };
-            match without_casts(operand).kind {
+            match operand.without_casts().kind {
                 ExpressionKind::Variable(variable) => Some((variable, operator == "!=")),
                 _ => None,
             }
@@ -168,7 +172,7 @@ fn becomes_null(expression: &Expression, variable: VariableIndex) -> bool {
     match &expression.kind {
         ExpressionKind::Assign { target, operator: None, value } => {
             matches!(target.kind, ExpressionKind::Variable(own) if own == variable)
-                && is_null(without_casts(value))
+                && is_null(value.without_casts())
         }
         _ => false,
     }
@@ -176,14 +180,7 @@ fn becomes_null(expression: &Expression, variable: VariableIndex) -> bool {
 
 /// Returns how often a variable is an argument of a call.
 fn passes(call: &Expression, variable: VariableIndex) -> usize {
-    let ExpressionKind::Call { arguments, .. } = &without_casts(call).kind else { return 0 };
-    let is_it = |one: &&Expression| matches!(without_casts(one).kind, ExpressionKind::Variable(own) if own == variable);
+    let ExpressionKind::Call { arguments, .. } = &call.without_casts().kind else { return 0 };
+    let is_it = |one: &&Expression| matches!(one.without_casts().kind, ExpressionKind::Variable(own) if own == variable);
     arguments.iter().filter(is_it).count()
-}
-
-fn without_casts(expression: &Expression) -> &Expression {
-    match &expression.kind {
-        ExpressionKind::Cast(_, operand) => without_casts(operand),
-        _ => expression,
-    }
 }

@@ -132,6 +132,14 @@ impl Expression {
         }
     }
 
+    /// Returns the expression without the conversions around it.
+    pub fn without_casts(&self) -> &Expression {
+        match &self.kind {
+            ExpressionKind::Cast(_, operand) => operand.without_casts(),
+            _ => self,
+        }
+    }
+
     /// Returns true if the expression has an effect besides its value: a call, an assignment, an
     /// increment, or something opaque.
     pub fn has_effect(&self) -> bool {

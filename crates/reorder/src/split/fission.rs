@@ -326,6 +326,7 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
             range: self.body.range,
             nodes: (0..flow.graph.nodes.len()).filter(|node| !nodes.contains(node)).collect(),
             leaving: Default::default(),
+            only_ended: Default::default(),
             queries: Vec::new(),
             exits: Vec::new(),
             checks: Vec::new(),

@@ -43,6 +43,7 @@ impl<'a> Part<'a> {
             range,
             nodes: nodes.iter().copied().collect(),
             leaving: whole.leaving.intersection(&nodes).copied().collect(),
+            only_ended: whole.only_ended.clone(),
             queries,
             exits: exits.cloned().collect(),
             checks: Vec::new(),

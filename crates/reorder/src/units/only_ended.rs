@@ -1,10 +1,12 @@
 //! What the code behind an exit only ends or resets: results and statements that a function ends
-//! behind one label, for each way that leads there. Its reads of them demand no order.
+//! behind one label, for each way that leads there, or in front of each `return`. Its reads of them
+//! demand no order.
 //!
 //! **Safe because** the code does the same for an object in each state. An object counts if
 //! 1. all code behind the exit that uses it, or a variable that leads to it, only cleans up
 //!    ([`Cleanup`]), and
-//! 2. the transaction itself ends it nowhere, so that no order ends it twice;
+//! 2. the transaction itself ends it nowhere, and no pointer is a copy of the one to it, so that no
+//!    order ends it twice;
 //!
 //! and a variable that the transaction writes, if it leads to such objects only, and
 //! 3. is null from its declaration on until its one object is made, and
@@ -12,6 +14,7 @@
 
 use std::collections::BTreeSet;
 
+use super::Piece;
 use crate::{
     flow::{
         Flow,
@@ -21,7 +24,7 @@ use crate::{
         place::{Place, Root},
         test::is_null,
     },
-    ir::VariableIndex,
+    ir::{Expression, ExpressionKind, VariableIndex},
 };
 
 /// An exit and the code behind it.
@@ -31,45 +34,71 @@ pub(super) struct Behind<'m, 'a, 'p> {
     pub(super) exit: NodeIndex,
     /// Of each node, true if it stands behind the exit.
     pub(super) nodes: &'m [bool],
-    /// The nodes of the transaction.
-    pub(super) transaction: &'m [NodeIndex],
+    /// The nodes of the transaction behind which it may go on.
+    pub(super) transaction: &'m BTreeSet<NodeIndex>,
+}
+
+/// Returns the reads of the nodes of a piece that leave by an exit, as far as they demand no order
+/// on any way to them.
+pub(super) fn within(
+    flow: &Flow<'_, '_>,
+    piece: &Piece<'_>,
+    transaction: &BTreeSet<NodeIndex>,
+) -> BTreeSet<(NodeIndex, Place)> {
+    let reads_of = |node: NodeIndex| {
+        let exposed = flow.exposed_reads(node).into_iter();
+        exposed.map(move |place| (node, place.clone())).collect::<Vec<_>>()
+    };
+    let mut free: BTreeSet<(NodeIndex, Place)> =
+        piece.leaving.iter().flat_map(|&node| reads_of(node)).collect();
+    let going_on = piece.nodes.iter().filter(|node| !piece.leaving.contains(node));
+    for &exit in going_on {
+        let successors = flow.graph.nodes[exit].successors.iter();
+        for &target in successors.filter(|target| piece.leaving.contains(target)) {
+            let mut nodes = flow.graph.reachable(target);
+            nodes[target] = true;
+            let behind = Behind { flow, exit, nodes: &nodes, transaction };
+            let reads = free.iter().filter(|(node, _)| nodes[*node]).map(|(_, place)| place);
+            let demanded = behind.demanded(&reads.cloned().collect());
+            free.retain(|(node, place)| !nodes[*node] || !demanded.contains(place));
+        }
+    }
+    free
 }
 
 impl Behind<'_, '_, '_> {
     /// Returns the places that the code reads and that demand an order: those of `reads` but for
-    /// variables that lead only to objects which are only ended, and the objects that they lead to.
-    pub(super) fn demanded(&self, reads: BTreeSet<Place>) -> Vec<Place> {
+    /// variables and objects that are only ended, and the objects that the other variables lead to.
+    pub(super) fn demanded(&self, reads: &BTreeSet<Place>) -> BTreeSet<Place> {
         let cleanup = Cleanup::of(self.flow, self.nodes);
-        let demanded = reads.into_iter().filter(|place| !self.only_cleans_up(place, &cleanup));
-        let with_objects = |place: Place| {
+        let is_free = |place: &Place| match place.variable() {
+            Some(variable) if place.path.is_empty() => self.only_cleans_up(variable, &cleanup),
+            _ => self.is_only_ended(place, &cleanup),
+        };
+        let with_objects = |place: &Place| {
             let led_to = match place.variable() {
-                Some(_) => self.flow.led_to_at(&place, self.exit),
+                Some(_) => self.flow.led_to_at(place, self.exit),
                 None => Vec::new(),
             };
-            led_to.into_iter().filter(|place| place.root.is_object()).chain([place])
+            led_to.into_iter().filter(|place| place.root.is_object()).chain([place.clone()])
         };
-        let all: BTreeSet<Place> = demanded.flat_map(with_objects).collect();
-        all.into_iter().collect()
+        reads.iter().filter(|place| !is_free(place)).flat_map(with_objects).collect()
     }
 
     /// Returns true for a variable whose value and objects the code only ends.
-    fn only_cleans_up(&self, place: &Place, cleanup: &Cleanup) -> bool {
-        let Some(variable) = place.variable().filter(|_| place.path.is_empty()) else {
-            return false;
-        };
+    fn only_cleans_up(&self, variable: VariableIndex, cleanup: &Cleanup) -> bool {
+        let place = Place::whole(Root::Variable(variable));
         let is_read = |one: &Access<'_>| {
-            one.kind == AccessKind::Read && self.flow.may_share(&one.place, place)
+            one.kind == AccessKind::Read && self.flow.may_share(&one.place, &place)
         };
-        let users: Vec<NodeIndex> = self.behind_with(is_read).collect();
-        let objects = match self.is_written(place) {
-            false => Some(self.flow.led_to_at(place, self.exit)),
+        let objects = match self.is_written(&place) {
+            false => Some(self.flow.led_to_at(&place, self.exit)),
             true => self
                 .only_object(variable)
-                .filter(|_| users.iter().all(|&node| cleanup.accepts_null(node)))
+                .filter(|_| self.behind_with(is_read).all(|node| cleanup.accepts_null(node)))
                 .map(|object| vec![object]),
         };
-        users.iter().all(|&node| cleanup.has(node))
-            && objects.is_some_and(|all| all.iter().all(|one| self.is_only_ended(one, cleanup)))
+        objects.is_some_and(|all| all.iter().all(|one| self.is_only_ended(one, cleanup)))
     }
 
     /// Returns the nodes behind the exit with an access of a kind.
@@ -111,5 +140,21 @@ impl Behind<'_, '_, '_> {
         object.root.is_object()
             && self.behind_with(is_used).all(|node| cleanup.has(node))
             && !self.transaction.iter().any(|&node| !self.nodes[node] && ends(node))
+            && !self.is_copied(object)
+    }
+
+    /// Returns true if a pointer to an object is a copy of another one, and not the result of a
+    /// call: of the one that makes it, or of one that gives a part of it.
+    fn is_copied(&self, object: &Place) -> bool {
+        use ExpressionKind as Kind;
+        let may_copy = |value: &Expression| {
+            let kind = &value.without_casts().kind;
+            !matches!(kind, Kind::Call { .. } | Kind::Constant(_) | Kind::Text(_) | Kind::Unary(..))
+        };
+        self.flow.definitions.all.iter().any(|one| {
+            one.value.is_some_and(|value| {
+                may_copy(value) && self.flow.targets(value, one.node).contains(object)
+            })
+        })
     }
 }

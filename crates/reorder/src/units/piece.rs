@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use super::{
     obstacle::{self, Names},
-    only_ended::Behind,
+    only_ended::{self, Behind},
     status::{Paths, checked_late_by_number},
 };
 use crate::{
@@ -35,6 +35,8 @@ pub struct Piece<'a> {
     pub nodes: Vec<NodeIndex>,
     /// Those of its nodes behind which control always takes an exit.
     pub leaving: BTreeSet<NodeIndex>,
+    /// The reads of these nodes that demand no order: of what they only end.
+    pub(crate) only_ended: BTreeSet<(NodeIndex, Place)>,
     /// Its queries.
     pub queries: Vec<UnitQuery>,
     /// Its exits.
@@ -130,6 +132,9 @@ pub(super) fn pieces<'a>(
     let mut pieces: Vec<Piece<'a>> =
         transaction.statements.iter().map(|statement| maker.piece(statement)).collect();
     for index in 0..pieces.len() {
+        maker.add_leaving(&mut pieces, index);
+    }
+    for index in 0..pieces.len() {
         maker.add_exits(&mut pieces, index);
     }
     pieces.iter_mut().for_each(|piece| maker.add_question(piece));
@@ -141,6 +146,21 @@ pub(super) fn pieces<'a>(
         pieces[index].checks = late.map(|query| pieces[query].nodes[0]).collect();
     }
     pieces
+}
+
+/// Returns the node that comes behind a piece, if control does not leave there.
+fn next(pieces: &[Piece<'_>], index: usize) -> Option<NodeIndex> {
+    pieces[index + 1..].iter().find_map(|piece| piece.nodes.first().copied())
+}
+
+/// Returns the nodes from the begin of the transaction to its end behind which it may go on.
+fn transaction_nodes(pieces: &[Piece<'_>]) -> BTreeSet<NodeIndex> {
+    let inside = pieces[span(pieces)].iter();
+    let going_on = |piece: &Piece<'_>| {
+        let nodes = piece.nodes.iter().copied();
+        nodes.filter(|node| !piece.leaving.contains(node)).collect::<Vec<_>>()
+    };
+    inside.flat_map(going_on).collect()
 }
 
 /// Returns the pieces from the begin of the transaction to its end.
@@ -223,6 +243,7 @@ impl<'a> Maker<'_, 'a, '_> {
             range,
             nodes,
             leaving: BTreeSet::new(),
+            only_ended: BTreeSet::new(),
             queries: vec![],
             exits: vec![],
             checks: vec![],
@@ -336,16 +357,23 @@ impl<'a> Maker<'_, 'a, '_> {
         Ok(UnitQuery { range: call.expression.range, text, query })
     }
 
+    /// Finds the nodes of a piece behind which control always takes an exit; of a barrier as well:
+    /// what it writes before it leaves no later piece sees.
+    fn add_leaving(&self, pieces: &mut [Piece<'a>], index: usize) {
+        let own: BTreeSet<NodeIndex> = pieces[index].nodes.iter().copied().collect();
+        if let Some(next) = next(pieces, index) {
+            let leaves = |node: &NodeIndex| !self.continues(*node, next, &own);
+            pieces[index].leaving = own.iter().copied().filter(leaves).collect();
+        }
+    }
+
     /// Finds the ways out of the transaction that begin in a piece.
     fn add_exits(&self, pieces: &mut [Piece<'a>], index: usize) {
         let graph = &self.flow.graph;
         let own: BTreeSet<NodeIndex> = pieces[index].nodes.iter().copied().collect();
-        let next = pieces[index + 1..].iter().find_map(|piece| piece.nodes.first().copied());
-        // Of a barrier as well: what it writes before it leaves no later piece sees.
-        if let Some(next) = next {
-            pieces[index].leaving =
-                own.iter().copied().filter(|&node| !self.continues(node, next, &own)).collect();
-        }
+        let next = next(pieces, index);
+        let transaction = transaction_nodes(pieces);
+        pieces[index].only_ended = only_ended::within(self.flow, &pieces[index], &transaction);
         let asking = own.iter().copied().filter(|&node| self.only_asks(node));
         let asking: Vec<NodeIndex> =
             asking.filter(|node| !pieces[index].leaving.contains(node)).collect();
@@ -587,10 +615,9 @@ impl<'a> Maker<'_, 'a, '_> {
             }
         }
         reads.retain(|place| place.root != Root::Outside && !place.root.is_object());
-        let transaction: Vec<NodeIndex> =
-            pieces[span(pieces)].iter().flat_map(|piece| &piece.nodes).copied().collect();
-        let (flow, nodes) = (self.flow, &behind[..]);
-        Behind { flow, exit, nodes, transaction: &transaction }.demanded(reads)
+        let (flow, transaction) = (self.flow, &transaction_nodes(pieces));
+        let behind = Behind { flow, exit, nodes: &behind, transaction };
+        behind.demanded(&reads).into_iter().collect()
     }
 
     /// Makes barriers of all pieces before the begin of the transaction and behind its end: each

@@ -45,6 +45,8 @@ enum Then {
     Reset,
     /// It is ended, and its pointer set to null.
     Forgotten,
+    /// Another pointer leads to it, and its own is set to null.
+    Handed,
     /// It is ended; later exits pass the code that ends it.
     Ended,
 }
@@ -79,11 +81,23 @@ struct Object {
     null: bool,
 }
 
+impl Object {
+    /// Returns the function that ends it.
+    fn ends(&self) -> &'static str {
+        if self.is_text { "sqlite3_free" } else { "sqlite3_finalize" }
+    }
+
+    /// Returns the pointer that leads to it in the end.
+    fn heir(&self) -> String {
+        format!("heir_of_{}", self.name)
+    }
+}
+
 /// Returns the program of a seed.
 pub(crate) fn cleaned(seed: u64) -> Program {
     let mut random = Random::stream(seed, 4);
-    let labels = if random.chance(70) { Labels::One } else { Labels::Stairs };
-    let asks = random.chance(20).then(|| random.below(3));
+    let labels = if random.chance(85) { Labels::One } else { Labels::Stairs };
+    let asks = random.chance(15).then(|| random.below(3));
     let style = Style { labels, asks };
     let objects: Vec<Object> =
         (0..random.between(2, 4)).map(|at| object(&mut random, &style, at)).collect();
@@ -97,12 +111,18 @@ pub(crate) fn cleaned(seed: u64) -> Program {
     let mut groups = Vec::new();
     for at in 0..objects.len() {
         groups.extend(query(&mut random, &objects, at, labels));
-        if asks.is_none() && random.chance(25) {
+        if asks.is_none() && random.chance(15) {
             let condition = random.pick(&["in->n > 30", "value % 7 == 3", "in->a == in->b"]);
             groups.push(format!("if ({condition})\n    goto {};", label(labels, at + 1)));
         }
     }
     let mut tail = ending(&mut random, &objects, &style);
+    if labels == Labels::One && random.chance(25) {
+        let block = in_place(&mut random, &objects, style.asks.is_some());
+        let replaced = |text: &String| text.replace("\n    goto back;", &block);
+        groups = groups.iter().map(replaced).collect();
+        tail = lines(&replaced(&tail.join("\n")));
+    }
     let jumps = [groups.join("\n"), head.join("\n"), tail.join("\n")].join("\n");
     tail.retain(|line| {
         !line.ends_with(':') || jumps.contains(&format!("goto {};", &line[..line.len() - 1]))
@@ -115,23 +135,25 @@ fn object(random: &mut Random, style: &Style, at: u64) -> Object {
     let fails = style.asks.is_none_or(|one| one == at);
     let is_text = random.chance(20);
     let is_read = !is_text && random.chance(40);
-    let of = |all: &'static [&'static str]| &all[..all.len() - usize::from(!fails)];
+    let last = usize::from(!(fails && random.chance(50)));
+    let of = |all: &'static [&'static str]| &all[..all.len() - last];
     let sql = match (is_text, is_read) {
         (true, _) => random.pick(of(&MADE)),
         (false, true) => random.pick(&READS),
         (false, false) => random.pick(of(&WRITES)),
     };
-    let key = match fails && random.chance(40) {
+    let key = match fails && random.chance(25) {
         true => random.pick(&OTHER_KEYS),
         false => random.pick(&KEYS),
     };
-    let early = !is_text && labels == Labels::One && random.chance(50);
-    let then = match random.weighted(&[50, 30, 12, 8]) {
+    let then = match random.weighted(&[50, 30, 12, 8, 8]) {
         1 if !is_text => Then::Reset,
         2 if labels == Labels::One => Then::Forgotten,
         3 if labels == Labels::Stairs => Then::Ended,
+        4 if labels == Labels::One => Then::Handed,
         _ => Then::Stays,
     };
+    let early = !is_text && then != Then::Ended && random.chance(50);
     Object {
         name: format!("{}{at}", if is_text { "text" } else { "s" }),
         is_text,
@@ -140,13 +162,17 @@ fn object(random: &mut Random, style: &Style, at: u64) -> Object {
         key,
         then,
         early,
-        null: labels == Labels::One || random.chance(50),
+        null: early || labels == Labels::One || random.chance(50),
     }
 }
 
 fn declaration(one: &Object) -> String {
     let ty = if one.is_text { "char" } else { "sqlite3_stmt" };
-    format!("{ty} *{}{};", one.name, if one.null { " = NULL" } else { "" })
+    let heir = match one.then {
+        Then::Handed => format!(", *{} = NULL", one.heir()),
+        _ => String::new(),
+    };
+    format!("{ty} *{}{}{heir};", one.name, if one.null { " = NULL" } else { "" })
 }
 
 fn prepared(one: &Object, leave: &str) -> String {
@@ -191,11 +217,12 @@ fn query(random: &mut Random, objects: &[Object], at: usize, labels: Labels) -> 
             all.push(format!("{target} = sqlite3_column_int({name}, 0);"));
         }
     }
-    let ends = if one.is_text { "sqlite3_free" } else { "sqlite3_finalize" };
+    let ends = one.ends();
     match one.then {
         Then::Stays => {}
         Then::Reset => all.push(format!("sqlite3_reset({name});")),
         Then::Forgotten => all.push(format!("{ends}({name});\n{name} = NULL;")),
+        Then::Handed => all.push(format!("{} = {name};\n{name} = NULL;", one.heir())),
         Then::Ended => all.push(format!("{ends}({name});")),
     }
     all
@@ -210,12 +237,15 @@ fn ending(random: &mut Random, objects: &[Object], style: &Style) -> Vec<String>
     ));
     all.extend(["out->z = value;", "status = 0;"].map(str::to_string));
     if labels == Labels::Stairs {
-        let left = objects.iter().rev().filter(|one| one.then != Then::Ended);
+        let left = objects.iter().rev().filter(|one| one.then != Then::Ended && !one.early);
         all.extend(left.flat_map(|one| lines(&ended(random, one, false))));
-        all.push("return status;".to_string());
+        all.push("goto done;".to_string());
         all.extend(stairs(random, objects, asks));
         all.push("sqlite3_exec(db, \"ROLLBACK\", NULL, NULL, NULL);".to_string());
-        all.extend(["done:", "return status;"].map(str::to_string));
+        all.push("done:".to_string());
+        let early = objects.iter().filter(|one| one.early);
+        all.extend(early.flat_map(|one| lines(&ended(random, one, asks))));
+        all.push("return status;".to_string());
         return all;
     }
     all.push("goto done;".to_string());
@@ -229,11 +259,30 @@ fn ending(random: &mut Random, objects: &[Object], style: &Style) -> Vec<String>
     }
     all.push("sqlite3_exec(db, \"ROLLBACK\", NULL, NULL, NULL);".to_string());
     all.push("done:".to_string());
-    for one in objects {
-        all.extend(lines(&ended(random, one, asks)));
-    }
+    all.extend(all_ended(random, objects, asks));
     all.push("return status;".to_string());
     all
+}
+
+/// Returns the code that ends all objects.
+fn all_ended(random: &mut Random, objects: &[Object], asks: bool) -> Vec<String> {
+    let mut all = Vec::new();
+    for one in objects {
+        all.extend(lines(&ended(random, one, asks)));
+        if one.then == Then::Handed {
+            all.push(format!("{}({});", one.ends(), one.heir()));
+        }
+    }
+    all
+}
+
+/// Returns the block that stands in place of a jump to the one label.
+fn in_place(random: &mut Random, objects: &[Object], asks: bool) -> String {
+    let mut all = all_ended(random, objects, asks);
+    let at = if random.chance(50) { 0 } else { all.len() };
+    all.insert(at, "sqlite3_exec(db, \"ROLLBACK\", NULL, NULL, NULL);".to_string());
+    all.push("return 1;".to_string());
+    format!(" {{\n{}\n}}", indented(&all.join("\n")))
 }
 
 /// Returns the labels of which each ends an object and goes on with those that were made before it.
@@ -248,7 +297,7 @@ fn stairs(random: &mut Random, objects: &[Object], asks: bool) -> Vec<String> {
     for at in (0..=objects.len()).rev() {
         all.push(format!("back{at}:"));
         let made = at.checked_sub(1).map(|before| &objects[before]);
-        if let Some(one) = made.filter(|one| one.then != Then::Ended) {
+        if let Some(one) = made.filter(|one| one.then != Then::Ended && !one.early) {
             all.extend(lines(&ended(random, one, asks)));
         }
     }
@@ -258,8 +307,7 @@ fn stairs(random: &mut Random, objects: &[Object], asks: bool) -> Vec<String> {
 /// Returns the code that ends an object.
 fn ended(random: &mut Random, one: &Object, asks: bool) -> String {
     let name = &one.name;
-    let ends = if one.is_text { "sqlite3_free" } else { "sqlite3_finalize" };
-    let ends = format!("{ends}({name});");
+    let ends = format!("{}({name});", one.ends());
     let is_asked = asks && random.chance(30);
     match random.weighted(&[60, 12, 12, 16]) {
         1 => format!("if ({name})\n    {ends}"),

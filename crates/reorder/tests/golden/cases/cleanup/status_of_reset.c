@@ -26,7 +26,7 @@ int pay(sqlite3 *db, int customer)
     sqlite3_finalize(balance);
     return 0;
 undo:
-    if (sqlite3_reset(region) != SQLITE_OK)
+    if (sqlite3_reset(region))
         printf("region\n");
     sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     sqlite3_finalize(region);

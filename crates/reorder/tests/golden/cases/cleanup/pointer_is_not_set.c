@@ -1,0 +1,38 @@
+// The pointer of the region's statement has no value before it is prepared, and the exits end it.
+// api: sqlite
+// expect: unchanged
+// keeps: read after write, it writes `region`
+#include <stddef.h>
+
+#include <sqlite3.h>
+
+int pay(sqlite3 *db, int customer)
+{
+    sqlite3_stmt *region, *visit = NULL;
+
+    if (sqlite3_prepare_v2(db, "UPDATE customer SET c_visits = 1 WHERE c_id = ?", -1, &visit,
+                           NULL) != SQLITE_OK)
+        return -1;
+    if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK) {
+        sqlite3_finalize(visit);
+        return -1;
+    }
+    if (sqlite3_prepare_v2(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1", -1,
+                           &region, NULL) != SQLITE_OK)
+        goto undo;
+    if (sqlite3_step(region) != SQLITE_DONE)
+        goto undo;
+    sqlite3_bind_int(visit, 1, customer);
+    if (sqlite3_step(visit) != SQLITE_DONE)
+        goto undo;
+    if (sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+        goto undo;
+    sqlite3_finalize(region);
+    sqlite3_finalize(visit);
+    return 0;
+undo:
+    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    sqlite3_finalize(region);
+    sqlite3_finalize(visit);
+    return -1;
+}
