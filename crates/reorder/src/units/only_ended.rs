@@ -110,12 +110,9 @@ impl Behind<'_, '_, '_> {
     /// Returns true if the transaction writes a variable.
     fn is_written(&self, place: &Place) -> bool {
         let mut written = self.flow.definitions.all.iter();
-        written.any(|one| self.is_inside(one.node) && self.flow.may_share(&one.place, place))
-    }
-
-    /// Returns true for a node of the transaction that does not stand behind the exit.
-    fn is_inside(&self, node: NodeIndex) -> bool {
-        self.transaction.contains(&node) && !self.nodes[node]
+        written.any(|one| {
+            self.transaction.contains(&one.node) && self.flow.may_share(&one.place, place)
+        })
     }
 
     /// Returns the only object that a variable ever leads to, if it is null without it.
@@ -139,22 +136,30 @@ impl Behind<'_, '_, '_> {
         };
         object.root.is_object()
             && self.behind_with(is_used).all(|node| cleanup.has(node))
-            && !self.transaction.iter().any(|&node| !self.nodes[node] && ends(node))
+            && !self.transaction.iter().any(|&node| ends(node))
             && !self.is_copied(object)
     }
 
-    /// Returns true if a pointer to an object is a copy of another one, and not the result of a
-    /// call: of the one that makes it, or of one that gives a part of it.
+    /// Returns true if a pointer to an object is a copy of another one.
     fn is_copied(&self, object: &Place) -> bool {
-        use ExpressionKind as Kind;
-        let may_copy = |value: &Expression| {
-            let kind = &value.without_casts().kind;
-            !matches!(kind, Kind::Call { .. } | Kind::Constant(_) | Kind::Text(_) | Kind::Unary(..))
-        };
         self.flow.definitions.all.iter().any(|one| {
             one.value.is_some_and(|value| {
-                may_copy(value) && self.flow.targets(value, one.node).contains(object)
+                may_copy(self.flow, value) && self.flow.targets(value, one.node).contains(object)
             })
         })
+    }
+}
+
+/// Returns true if a value may be a copy of a pointer. That of a call is one if it may be an
+/// argument: another type has what makes an object, or gives a part of it.
+fn may_copy<'a>(flow: &Flow<'a, '_>, value: &'a Expression) -> bool {
+    use ExpressionKind as Kind;
+    match &value.kind {
+        Kind::Constant(_) | Kind::Text(_) | Kind::Unary(..) => false,
+        Kind::Cast(_, operand) => may_copy(flow, operand),
+        Kind::Call { arguments, result, .. } => {
+            arguments.iter().any(|argument| flow.type_of(argument) == Some(result))
+        }
+        _ => true,
     }
 }

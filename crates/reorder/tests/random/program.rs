@@ -151,6 +151,22 @@ const HELPERS: &[(&str, &str)] = &[
 "#,
     ),
     (
+        "same_statement",
+        r#"static sqlite3_stmt *same_statement(sqlite3_stmt *statement)
+{
+    return statement;
+}
+"#,
+    ),
+    (
+        "keep_statement",
+        r#"static void keep_statement(sqlite3_stmt **keeper, sqlite3_stmt *statement)
+{
+    *keeper = statement;
+}
+"#,
+    ),
+    (
         "undo",
         r#"static int undo(sqlite3 *db)
 {

@@ -222,7 +222,15 @@ fn query(random: &mut Random, objects: &[Object], at: usize, labels: Labels) -> 
         Then::Stays => {}
         Then::Reset => all.push(format!("sqlite3_reset({name});")),
         Then::Forgotten => all.push(format!("{ends}({name});\n{name} = NULL;")),
-        Then::Handed => all.push(format!("{} = {name};\n{name} = NULL;", one.heir())),
+        Then::Handed => {
+            let (heir, way) = (one.heir(), if one.is_text { 0 } else { random.below(3) });
+            let handed = match way {
+                0 => format!("{heir} = {name};"),
+                1 => format!("{heir} = same_statement({name});"),
+                _ => format!("keep_statement(&{heir}, {name});"),
+            };
+            all.push(format!("{handed}\n{name} = NULL;"));
+        }
         Then::Ended => all.push(format!("{ends}({name});")),
     }
     all
