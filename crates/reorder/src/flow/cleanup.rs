@@ -181,6 +181,9 @@ fn becomes_null(expression: &Expression, variable: VariableIndex) -> bool {
 /// Returns how often a variable is an argument of a call.
 fn passes(call: &Expression, variable: VariableIndex) -> usize {
     let ExpressionKind::Call { arguments, .. } = &call.without_casts().kind else { return 0 };
-    let is_it = |one: &&Expression| matches!(one.without_casts().kind, ExpressionKind::Variable(own) if own == variable);
+    let is_it = |one: &&Expression| {
+        let kind = &one.without_casts().kind;
+        matches!(kind, ExpressionKind::Variable(own) if *own == variable)
+    };
     arguments.iter().filter(is_it).count()
 }

@@ -1,6 +1,6 @@
-//! What the code behind an exit only ends or resets: results and statements that a function ends
-//! behind one label, for each way that leads there, or in front of each `return`. Its reads of them
-//! demand no order.
+//! Objects that the code behind an exit only ends or resets: results and statements that a function
+//! ends behind one label, for each way that leads there, or in front of each `return`. Its reads of
+//! them demand no order.
 //!
 //! **Safe because** the code does the same for an object in each state. An object counts if
 //! 1. all code behind the exit that uses it, or a variable that leads to it, only cleans up

@@ -2,8 +2,9 @@
 //! what they did.
 //!
 //! A run prints `run PROGRAM DATABASE INPUT`, what the program prints, `status`, lines `out` with
-//! its outputs, and lines `row` with all rows of all tables. Programs whose originals end each object
-//! once also print what SQLite reports about objects that are used wrongly, and how much is left.
+//! its outputs, and lines `row` with all rows of all tables. Programs whose originals end each
+//! object once also print what SQLite reports about objects that are used wrongly, and how much is
+//! left.
 
 use clearway_testkit::Random;
 

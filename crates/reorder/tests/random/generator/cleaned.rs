@@ -11,7 +11,7 @@ use clearway_testkit::Random;
 use super::indented;
 use crate::program::Program;
 
-/// What the names of these programs begin with.
+/// The begin of the names of these programs.
 pub(crate) const CLEANED: &str = "cleaned";
 
 /// Queries that find a row if the key is one of [`KEYS`], and fail otherwise.
@@ -36,7 +36,7 @@ const KEYS: [&str; 3] = ["in->a", "in->b", "(value & 3) + 1"];
 /// Keys of rows that need not exist.
 const OTHER_KEYS: [&str; 2] = ["in->c + 2", "in->count"];
 
-/// What becomes of an object where its query is over.
+/// The fate of an object where its query is over.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Then {
     /// Nothing: code behind a label ends it.
@@ -181,7 +181,7 @@ fn prepared(one: &Object, leave: &str) -> String {
     format!("if ({call})\n    {leave}")
 }
 
-/// Returns the label for an exit before which so many objects were made.
+/// Returns the label for an exit before which a number of objects were made.
 fn label(labels: Labels, made: usize) -> String {
     match labels {
         Labels::One => "back".to_string(),
