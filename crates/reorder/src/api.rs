@@ -139,6 +139,9 @@ pub struct Call {
     pub status: bool,
     /// The results of a call with `status` that mean success; empty if its result is no number.
     pub success: Success,
+    /// The results that such a call never has, though they are none of `success`: 0 of
+    /// `sqlite3_step`.
+    pub never: Vec<i64>,
     /// The only result of such a call that means failure, if it has only one: -1.
     pub failure: Option<i64>,
     /// The results in `success` that mean that the query has returned a row: `sqlite3_step`.

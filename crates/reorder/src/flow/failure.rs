@@ -98,31 +98,38 @@ impl<'a> Flow<'a, '_> {
     /// mean a row are none of a query that certainly returns no rows.
     pub(super) fn successes_of(&self, call: &'a Expression, model: &Call) -> Option<Vec<Number>> {
         let mut all = successes(&model.success)?;
-        if !model.row.is_empty() && self.returns_no_rows(call) {
+        if !model.row.is_empty() && self.call_returns_no_rows(call) {
             all.retain(|one| !model.row.iter().any(|&row| *one == Number::Is(row)));
         }
         Some(all)
     }
 
+    /// Returns true if a node runs queries, and all of them certainly return no rows.
+    pub(super) fn returns_no_rows(&self, node: NodeIndex) -> bool {
+        let queries = &self.effects[node].queries;
+        !queries.is_empty() && queries.iter().all(|query| self.has_no_rows(query, node))
+    }
+
     /// Returns true if the query that a call runs certainly returns no rows.
-    fn returns_no_rows(&self, call: &'a Expression) -> bool {
+    fn call_returns_no_rows(&self, call: &'a Expression) -> bool {
         let nodes = self.effects.iter().enumerate();
         let mut queries = nodes.flat_map(|(at, one)| one.queries.iter().map(move |q| (q, at)));
         let its = queries.find(|(query, _)| std::ptr::eq(query.expression, call));
-        let texts = its.and_then(|(query, node)| self.sql_of(query, node).ok());
-        texts.is_some_and(|texts| texts.iter().all(|text| text::returns_no_rows(text)))
+        its.is_some_and(|(query, node)| self.has_no_rows(query, node))
+    }
+
+    /// Returns true if the SQL of a query is known, and returns no rows.
+    fn has_no_rows(&self, query: &QueryCall<'a>, node: NodeIndex) -> bool {
+        let texts = self.sql_of(query, node).unwrap_or_default();
+        !texts.is_empty() && texts.iter().all(|text| text::returns_no_rows(text))
     }
 
     /// Returns true if rows of a result may still be on the way behind a node. A query that returns
     /// no rows leaves none.
     pub(crate) fn may_stream(&self, node: NodeIndex) -> bool {
-        let returns_no_rows = |query: &QueryCall<'a>| {
-            let texts = self.sql_of(query, node).unwrap_or_default();
-            !texts.is_empty() && texts.iter().all(|text| text::returns_no_rows(text))
-        };
         let effects = &self.effects[node];
         let mut queries = effects.queries.iter().filter(|query| query.model.streams);
-        effects.streams || queries.any(|query| !returns_no_rows(query))
+        effects.streams || queries.any(|query| !self.has_no_rows(query, node))
     }
 
     /// Returns a call that reports whether a query succeeded, with its model.
@@ -265,7 +272,9 @@ pub(super) fn failures(model: &Call) -> Option<Number> {
     }
     match &model.success {
         Success::Listed(numbers) if numbers.is_empty() => None,
-        Success::Listed(numbers) => Some(Number::Not(numbers.iter().copied().collect())),
+        Success::Listed(numbers) => {
+            Some(Number::Not(numbers.iter().chain(&model.never).copied().collect()))
+        }
         Success::AtLeast(least) => Some(Number::Below(*least)),
     }
 }

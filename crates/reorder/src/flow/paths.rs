@@ -57,6 +57,8 @@ pub(crate) struct State {
     pub(crate) answer: Answer,
     /// True if it has gone on behind a query without showing that the query has succeeded.
     pub(crate) passes_unchecked: bool,
+    /// True if the success of the last query was a row.
+    has_row: bool,
     /// True if the last query has failed and no condition could show it that the path has left
     /// open: the number that shows it is known, or nothing keeps it.
     failure_is_decided: bool,
@@ -73,6 +75,7 @@ impl State {
         State {
             numbers: Arc::new(numbers),
             answer: Answer::None,
+            has_row: false,
             passes_unchecked: false,
             failure_is_decided: false,
             passes_failure: false,
@@ -124,6 +127,7 @@ impl State {
 pub(crate) struct Outcome {
     number: Number,
     answer: Answer,
+    has_row: bool,
     passes_unchecked: bool,
     passes_failure: bool,
     progress: Progress,
@@ -156,6 +160,7 @@ impl<'a> Flow<'a, '_> {
                 outcomes.extend(values.into_iter().map(|(number, state)| Outcome {
                     number,
                     answer: state.answer,
+                    has_row: state.has_row,
                     passes_unchecked: state.passes_unchecked,
                     passes_failure: state.passes_failure,
                     progress: state.progress,

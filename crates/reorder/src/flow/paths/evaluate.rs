@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Answer, State};
+use super::{Answer, Outcome, State};
 use crate::{
     api::{Call, Role},
     flow::{
@@ -356,13 +356,15 @@ impl<'a> At<'_, 'a, '_> {
         self.each(states, |_, mut state| match &summary.outcomes {
             Some(outcomes) => {
                 let before = state.answer;
-                let behind = outcomes.iter().flat_map(|outcome| {
+                let is_possible =
+                    |one: &&Outcome| !one.has_row || !self.flow.returns_no_rows(self.node);
+                let behind = outcomes.iter().filter(is_possible).flat_map(|outcome| {
                     let mut state = state.clone();
                     if summary.queries().next().is_some() && outcome.answer != Answer::None {
                         self.run(&mut state);
                     }
                     if outcome.answer != Answer::None {
-                        state.answer = outcome.answer;
+                        (state.answer, state.has_row) = (outcome.answer, outcome.has_row);
                     }
                     state.passes_unchecked |= outcome.passes_unchecked;
                     state.passes_failure |= outcome.passes_failure;
@@ -408,6 +410,7 @@ impl<'a> At<'_, 'a, '_> {
             let mut state = state.clone();
             if is_of_last {
                 state.answer = Answer::Succeeded;
+                state.has_row = model.row.iter().any(|&row| number == Number::Is(row));
                 state.failure_is_decided = false;
             }
             (number.converted(result), state)
@@ -425,7 +428,7 @@ impl<'a> At<'_, 'a, '_> {
         // Where a failed query makes the next one fail, that one shows it.
         state.passes_failure |= !self.flow.failure_aborts() && state.hides_failure();
         state.answer = Answer::Open;
-        state.failure_is_decided = false;
+        (state.has_row, state.failure_is_decided) = (false, false);
         state.query = Some(self.node);
     }
 
