@@ -85,6 +85,8 @@ pub struct Callers {
     /// The one that asks behind a call what a query has left on the connection, and of which
     /// queries it does.
     pub asking: Option<(String, LastSeen)>,
+    /// True if one reads the error of a connection.
+    pub read_error: bool,
 }
 
 /// The queries whose order a caller may see from what the last of them leaves on the connection.

@@ -106,7 +106,36 @@ impl<'a> Flow<'a, '_> {
     pub(crate) fn callers(&self) -> Callers {
         let asking = self.asked_by_caller();
         let asking = asking.map(|(caller, seen)| (caller.to_owned(), seen));
-        Callers { again: self.is_called_again(), asking }
+        let read_error = self.callers_read_error();
+        Callers { again: self.is_called_again(), asking, read_error }
+    }
+
+    /// Returns true if a function of the file that calls this one, directly or by way of others,
+    /// reads the error of a connection, or calls one that does.
+    pub(crate) fn callers_read_error(&self) -> bool {
+        *self.known.callers_read_error.get_or_init(|| {
+            let (leading, mut seen) = (self.leading(), BTreeSet::from([self.name]));
+            let functions = self.around.program.functions.iter();
+            let mut callers = functions.filter(|one| leading.contains(one.name.as_str()));
+            self.around.program.left_out.callers.read_error
+                || callers.any(|one| self.reads_error(one, &mut seen))
+        })
+    }
+
+    fn reads_error(&self, function: &'a Function, seen: &mut BTreeSet<&'a str>) -> bool {
+        if !seen.insert(&function.name) {
+            return false;
+        }
+        let mut reads = false;
+        for_each_expression(function, &mut |one| {
+            if let ExpressionKind::Call { callee, .. } = &one.kind {
+                let model = self.around.models.call(callee);
+                reads |= model.is_some_and(|model| model.reads_last && model.status);
+            }
+        });
+        let called = summary::called(function).into_iter();
+        let mut called = called.filter_map(|name| self.around.program.function(name));
+        reads || called.any(|one| self.reads_error(one, seen))
     }
 
     /// Returns true if a function of the file that calls a function may roll back, as its text

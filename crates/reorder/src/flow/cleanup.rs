@@ -69,12 +69,12 @@ impl<'a> Flow<'a, '_> {
         };
         let is_used = self.graph.nodes[node].successors.len() != 1;
         let is_call = model.role == Role::None && !is_used && arguments.iter().all(is_simple);
-        (is_call && self.changes_objects_only(node)).then_some(model)
+        (is_call && self.changes_objects_only(node, model)).then_some(model)
     }
 
-    /// Returns true if a node changes nothing but objects and the error of the connection, for
-    /// which no code behind it asks.
-    fn changes_objects_only(&self, node: NodeIndex) -> bool {
+    /// Returns true if a call changes nothing but objects and the error of the connection, for
+    /// which no code behind it asks, and no caller. A query behind it replaces the error.
+    fn changes_objects_only(&self, node: NodeIndex, model: &Call) -> bool {
         let effects = &self.effects[node];
         let is_last = |place: &Place| matches!(place.root, Root::Last | Root::LastWrite);
         let mut writes = effects.accesses.iter().filter(|one| one.kind != AccessKind::Read);
@@ -94,10 +94,24 @@ impl<'a> Flow<'a, '_> {
             let reachable = self.graph.reachable(node);
             (0..reachable.len()).any(|one| reachable[one] && asks(one))
         };
-        let sets_error = || effects.accesses.iter().any(|one| is_last(&one.place));
+        let sets_error =
+            || !model.releases && effects.accesses.iter().any(|one| is_last(&one.place));
         !has_others
             && writes.all(|one| one.place.root.is_object() || is_last(&one.place))
-            && !(sets_error() && is_asked())
+            && !(sets_error() && (is_asked() || self.leaves_error(node)))
+    }
+
+    /// Returns true if a caller may find the error that a node sets.
+    fn leaves_error(&self, node: NodeIndex) -> bool {
+        let runs = |node: &NodeIndex| {
+            let mut accesses = self.effects[*node].accesses.iter();
+            let whole = Place::whole(Root::Last);
+            accesses.any(|one| one.kind == AccessKind::Write && one.place == whole)
+        };
+        let nodes = 0..self.graph.nodes.len();
+        let queries: Vec<NodeIndex> = nodes.clone().filter(runs).collect();
+        let mut ends = nodes.filter(|&node| self.graph.nodes[node].successors.is_empty());
+        ends.any(|end| !self.graph.passes(node, end, &queries)) && self.callers_read_error()
     }
 
     /// Returns the calls that depend on a test of a pointer against null, and do nothing if it is

@@ -6,7 +6,7 @@
 
 use super::{summary::for_each_expression, test};
 use crate::{
-    api::Models,
+    api::{Call, Models},
     ir::{Callee, Expression, ExpressionKind as Kind, Function, Program, StatementKind},
 };
 
@@ -33,11 +33,33 @@ pub(super) fn registers<'a>(
         let (Callee::Function(name) | Callee::Field(name)) = callee else { return };
         let Some(model) = models.call(callee) else { return };
         let given = model.hooks.iter().filter_map(|&one| arguments.get(one));
-        if given.into_iter().any(|hook| !test::is_null(hook) && !does_nothing(program, hook)) {
+        let may_call = |hook: &&Expression| {
+            !is_special(hook) && !only_ends(models, hook) && !does_nothing(program, hook)
+        };
+        if given.into_iter().any(|hook| may_call(&hook)) {
             found = Some(name.as_str());
         }
     });
     found
+}
+
+/// Returns true for a number in place of a function: null, or `SQLITE_TRANSIENT`.
+fn is_special(hook: &Expression) -> bool {
+    let hook = hook.without_casts();
+    test::is_null(hook) || test::integer(hook) == Some(-1)
+}
+
+/// Returns true for the name of a function that does nothing but to end an object: `free`.
+fn only_ends(models: &Models, hook: &Expression) -> bool {
+    let mut hook = hook;
+    while let Kind::Cast(_, inner) | Kind::Address(inner) = &hook.kind {
+        hook = inner;
+    }
+    let Kind::Constant(name) = &hook.kind else { return false };
+    let model = models.call(&Callee::Function(name.clone()));
+    let ends =
+        |model: &Call| Call { ends: vec![0], accepts_null: model.accepts_null, ..Call::default() };
+    model.is_some_and(|model| *model == ends(model))
 }
 
 /// Returns true for the name of a function of the file without effects, whose result depends on

@@ -20,6 +20,8 @@ pub(super) struct Known {
     pub(super) asked_by_caller: OnceCell<Option<(String, LastSeen)>>,
     /// The names that the program uses.
     names: OnceCell<BTreeSet<String>>,
+    /// True if a caller reads the error of a connection.
+    pub(super) callers_read_error: OnceCell<bool>,
     /// True if the file shows that the function may be called again.
     pub(super) called_again: OnceCell<bool>,
     /// The roles of SQL texts.
