@@ -161,6 +161,11 @@ pub struct Call {
 }
 
 impl Call {
+    /// Returns true if it does nothing but to end its only argument: `free`.
+    pub(crate) fn only_ends(&self) -> bool {
+        *self == Call { ends: vec![0], accepts_null: self.accepts_null, ..Call::default() }
+    }
+
     /// Returns true if a statement keeps the address of memory that the call names.
     pub(crate) fn binds_memory(&self) -> bool {
         !self.binds_parameters.is_empty() || !self.binds_results.is_empty()

@@ -43,6 +43,15 @@ pub(super) fn registers<'a>(
     found
 }
 
+/// Returns the name of the function that an argument is.
+fn function_name(hook: &Expression) -> Option<&str> {
+    match &hook.kind {
+        Kind::Cast(_, inner) | Kind::Address(inner) => function_name(inner),
+        Kind::Constant(name) => Some(name),
+        _ => None,
+    }
+}
+
 /// Returns true for a number in place of a function: null, or `SQLITE_TRANSIENT`.
 fn is_special(hook: &Expression) -> bool {
     let hook = hook.without_casts();
@@ -51,26 +60,15 @@ fn is_special(hook: &Expression) -> bool {
 
 /// Returns true for the name of a function that does nothing but to end an object: `free`.
 fn only_ends(models: &Models, hook: &Expression) -> bool {
-    let mut hook = hook;
-    while let Kind::Cast(_, inner) | Kind::Address(inner) = &hook.kind {
-        hook = inner;
-    }
-    let Kind::Constant(name) = &hook.kind else { return false };
-    let model = models.call(&Callee::Function(name.clone()));
-    let ends =
-        |model: &Call| Call { ends: vec![0], accepts_null: model.accepts_null, ..Call::default() };
-    model.is_some_and(|model| *model == ends(model))
+    let Some(name) = function_name(hook) else { return false };
+    models.call(&Callee::Function(name.to_owned())).is_some_and(Call::only_ends)
 }
 
 /// Returns true for the name of a function of the file without effects, whose result depends on
 /// nothing but the values of its arguments.
 fn does_nothing(program: &Program, hook: &Expression) -> bool {
-    let mut hook = hook;
-    while let Kind::Cast(_, inner) | Kind::Address(inner) = &hook.kind {
-        hook = inner;
-    }
-    let Kind::Constant(name) = &hook.kind else { return false };
-    let mut functions = program.functions.iter().filter(|one| one.name == *name);
+    let Some(name) = function_name(hook) else { return false };
+    let mut functions = program.functions.iter().filter(|one| one.name == name);
     let (Some(function), None) = (functions.next(), functions.next()) else { return false };
     let mut nothing = function.replaceable.is_none();
     function.body.walk(&mut |statement| {

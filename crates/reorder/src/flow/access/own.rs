@@ -7,7 +7,6 @@
 
 use super::Evaluation;
 use crate::{
-    api::Call,
     flow::place::{Place, Root},
     ir::{Callee, Declaration, Expression, Owner},
 };
@@ -30,15 +29,13 @@ impl<'a> Evaluation<'a, '_> {
     /// Returns the fact that is missing about a function that ends what an initializer makes.
     fn missing(&self, function: &str, initial: &'a Expression) -> Option<String> {
         let model = self.around.models.call(&Callee::Function(function.to_string()));
-        let accepts_null = model.is_some_and(|model| model.accepts_null);
-        let only_ends = Call { ends: vec![0], accepts_null, ..Call::default() };
         match model {
             None => {
                 return Some(format!(
                     "`{function}` is called where the scope ends, and no model describes it"
                 ));
             }
-            Some(model) if *model != only_ends => {
+            Some(model) if !model.only_ends() => {
                 return Some(format!(
                     "`{function}` is called where the scope ends, and does more than to end its \
                      argument, by its model"
