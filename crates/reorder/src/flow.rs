@@ -15,6 +15,7 @@ pub mod access;
 mod bindings;
 mod bound;
 pub(crate) mod callers;
+pub(crate) mod calls;
 pub(crate) mod cleanup;
 pub(crate) mod connection;
 mod effects;

@@ -266,9 +266,18 @@ pub(crate) fn for_each_transaction(
     visit: &mut Visit<'_>,
 ) -> Result<(), Refused> {
     let summaries = Summaries::of_program(source.program, source.models);
-    for transaction in &chosen(source, &summaries)? {
-        analyse(source, &summaries, transaction, &mut |context| {
-            visit(context, &summaries, transaction)
+    for_each_transaction_with(source, &summaries, visit)
+}
+
+/// Like [`for_each_transaction`], with the summaries of the program.
+pub(crate) fn for_each_transaction_with<'s>(
+    source: &Source<'s>,
+    summaries: &Summaries<'s>,
+    visit: &mut Visit<'_>,
+) -> Result<(), Refused> {
+    for transaction in &chosen(source, summaries)? {
+        analyse(source, summaries, transaction, &mut |context| {
+            visit(context, summaries, transaction)
         })?;
     }
     Ok(())

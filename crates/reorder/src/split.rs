@@ -51,9 +51,10 @@ pub(crate) use self::{
 };
 use crate::{
     api::Models,
+    flow::summary::Summaries,
     ir::{Program, StatementKind},
     legality,
-    rewrite::{Options, Refused, Source, for_each_transaction},
+    rewrite::{Options, Refused, Source, for_each_transaction_with},
     schema::Schema,
     source::{Edit, Range},
 };
@@ -186,9 +187,17 @@ pub fn candidates(
     schema: &Schema,
     options: &Options,
 ) -> Result<Vec<Candidate>, Refused> {
-    let mut found = Vec::new();
-    let source = Source { program, text, models, schema, options };
-    for_each_transaction(&source, &mut |context, _, transaction| {
+    let summaries = Summaries::of_program(program, models);
+    candidates_with(&Source { program, text, models, schema, options }, &summaries)
+}
+
+/// Like [`candidates`], with the summaries of the program.
+fn candidates_with<'s>(
+    source: &Source<'s>,
+    summaries: &Summaries<'s>,
+) -> Result<Vec<Candidate>, Refused> {
+    let (options, mut found) = (source.options, Vec::new());
+    for_each_transaction_with(source, summaries, &mut |context, _, transaction| {
         for piece in context.units.units.iter().flat_map(|unit| &unit.pieces) {
             if !transaction.range.contains(piece.range) {
                 continue;

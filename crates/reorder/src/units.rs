@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 
 pub use self::piece::{Asks, Barrier, Exit, Piece, UnitQuery};
 use crate::{
-    flow::{Flow, graph::NodeIndex, place::Place},
+    flow::{Flow, access::AccessKind, graph::NodeIndex, place::Place},
     schema::Schema,
     solve::UnitIndex,
     source::Range,
@@ -84,6 +84,8 @@ pub struct Units<'a> {
     pub units: Vec<Unit<'a>>,
     /// Of each node of the function, the unit that it belongs to.
     of_node: Vec<Option<UnitIndex>>,
+    /// Of each unit, what it writes where the transaction may go on behind.
+    written: Vec<BTreeSet<Place>>,
 }
 
 impl<'a> Units<'a> {
@@ -107,7 +109,13 @@ impl<'a> Units<'a> {
         for (index, unit) in units.iter().enumerate() {
             unit.nodes().for_each(|node| of_node[node] = Some(index));
         }
-        Units { units, of_node }
+        let written = units.iter().map(|unit| written(flow, unit)).collect();
+        Units { units, of_node, written }
+    }
+
+    /// Returns the places that a unit writes where the transaction may go on behind, each once.
+    pub(crate) fn written(&self, unit: UnitIndex) -> &BTreeSet<Place> {
+        &self.written[unit]
     }
 
     /// Returns true if the transaction may go on behind a unit on a path on which a query of the
@@ -121,6 +129,12 @@ impl<'a> Units<'a> {
     pub fn of_node(&self, node: NodeIndex) -> Option<UnitIndex> {
         self.of_node[node]
     }
+}
+
+fn written(flow: &Flow<'_, '_>, unit: &Unit<'_>) -> BTreeSet<Place> {
+    let accesses = unit.continuing_nodes().flat_map(|node| &flow.effects[node].accesses);
+    let writes = accesses.filter(|access| access.kind != AccessKind::Read);
+    writes.map(|access| access.place.clone()).collect()
 }
 
 /// Returns the reads of a piece that may see writes of other pieces: its own, and those of the

@@ -15,9 +15,10 @@ use std::collections::BTreeSet;
 
 use super::{
     Flow,
+    calls::Calls,
     graph::{NodeIndex, NodeKind},
     place::{Place, Root},
-    summary::{self, Summary, for_each_expression},
+    summary::{Summary, for_each_expression},
 };
 use crate::{
     api::{Call, Role, Server},
@@ -41,10 +42,8 @@ impl<'a> Flow<'a, '_> {
         if self.server() != Some(Server::Sqlite) && !self.leaves_transaction_open() {
             return None;
         }
-        let functions = &self.around.program.functions;
         let leading = self.leading();
-        let calls_it = |one: &&'a Function| !summary::called(one).is_disjoint(&leading);
-        let asking = functions.iter().filter(calls_it).filter_map(|one| {
+        let asking = self.calls().calling(&leading).filter_map(|one| {
             let seen = self.questions_of(one, &mut BTreeSet::new())?;
             self.asks_behind(one, &leading).then_some((one.name.as_str(), seen))
         });
@@ -68,24 +67,21 @@ impl<'a> Flow<'a, '_> {
 
     /// Returns the function and those of the file that call it, directly or by way of others.
     fn leading(&self) -> BTreeSet<&'a str> {
-        let functions = &self.around.program.functions;
-        let mut leading = BTreeSet::from([self.name]);
-        while let Some(more) = functions.iter().find(|one| {
-            !leading.contains(one.name.as_str()) && !summary::called(one).is_disjoint(&leading)
-        }) {
-            leading.insert(&more.name);
-        }
-        leading
+        self.calls().leading_to([self.name].into_iter())
+    }
+
+    fn calls(&self) -> &Calls<'a> {
+        self.around.summaries.calls()
     }
 
     /// Returns true if the file shows that the function may be called again behind a call of it.
     pub(crate) fn is_called_again(&self) -> bool {
         *self.known.called_again.get_or_init(|| {
             let leading = self.leading();
-            let mut functions = self.around.program.functions.iter();
             self.around.program.left_out.callers.again
                 || self.is_in_variable(&leading)
-                || functions.any(|one| self.calls_again(one, &leading))
+                || self.calls().address_is_taken(&leading)
+                || self.calls().calling(&leading).any(|one| self.calls_again(one, &leading))
         })
     }
 
@@ -115,8 +111,7 @@ impl<'a> Flow<'a, '_> {
     pub(crate) fn callers_read_error(&self) -> bool {
         *self.known.callers_read_error.get_or_init(|| {
             let (leading, mut seen) = (self.leading(), BTreeSet::from([self.name]));
-            let functions = self.around.program.functions.iter();
-            let mut callers = functions.filter(|one| leading.contains(one.name.as_str()));
+            let mut callers = self.calls().functions_named(&leading);
             self.around.program.left_out.callers.read_error
                 || callers.any(|one| self.reads_error(one, &mut seen))
         })
@@ -133,7 +128,7 @@ impl<'a> Flow<'a, '_> {
                 reads |= model.is_some_and(|model| model.reads_last && model.status);
             }
         });
-        let called = summary::called(function).into_iter();
+        let called = self.calls().called_by(function);
         let mut called = called.filter_map(|name| self.around.program.function(name));
         reads || called.any(|one| self.reads_error(one, seen))
     }
@@ -159,18 +154,8 @@ impl<'a> Flow<'a, '_> {
         self.around.program.functions.iter().any(rolls_back)
     }
 
-    /// Returns true if a function may call one of the leading functions behind a call of one, or
-    /// takes the address of one.
+    /// Returns true if a function may call one of the leading functions behind a call of one.
     fn calls_again(&self, function: &'a Function, leading: &BTreeSet<&str>) -> bool {
-        let mut takes_address = false;
-        for_each_expression(function, &mut |one| {
-            if let ExpressionKind::Constant(name) = &one.kind {
-                takes_address |= leading.contains(name.as_str());
-            }
-        });
-        if takes_address || summary::called(function).is_disjoint(leading) {
-            return takes_address;
-        }
         let around = self.around;
         let flow = Flow::of(around.program, around.models, around.summaries, function);
         let calls = |node: &NodeIndex| {
@@ -186,10 +171,10 @@ impl<'a> Flow<'a, '_> {
     }
 
     /// Returns the queries for which a function asks, or one that it calls.
-    fn questions_of<'f>(
-        &'f self,
-        function: &'f Function,
-        known: &mut BTreeSet<&'f str>,
+    fn questions_of(
+        &self,
+        function: &'a Function,
+        known: &mut BTreeSet<&'a str>,
     ) -> Option<LastSeen> {
         let mut found: BTreeSet<LastSeen> = BTreeSet::new();
         for_each_expression(function, &mut |one| {
@@ -206,7 +191,7 @@ impl<'a> Flow<'a, '_> {
             }
         });
         known.insert(&function.name);
-        for name in summary::called(function) {
+        for name in self.calls().called_by(function) {
             let called = self.around.program.function(name).filter(|_| !known.contains(name));
             found.extend(called.and_then(|called| self.questions_of(called, known)));
         }

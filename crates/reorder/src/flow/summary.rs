@@ -10,6 +10,7 @@ use super::{
     Flow,
     access::{Access, AccessKind, Bound, Effects, Fetch, NOTHING, QueryCall},
     bound,
+    calls::Calls,
     escape::plain_variable,
     graph::{NodeIndex, NodeKind},
     hooks,
@@ -94,6 +95,12 @@ pub struct Summaries<'a> {
     prepared: Prepared,
     /// The reason why each query may run code of the program.
     hook: Option<String>,
+    /// The functions that register what a query may run.
+    registering: BTreeSet<&'a str>,
+    /// The functions that may prepare a statement or bind memory to one, directly or through
+    /// others.
+    preparing: BTreeSet<&'a str>,
+    calls: Calls<'a>,
 }
 
 impl<'a> Summaries<'a> {
@@ -101,28 +108,55 @@ impl<'a> Summaries<'a> {
     /// after those that it calls; a second time if a function may run a statement that another one
     /// prepares.
     pub fn of_program(program: &'a Program, models: &'a Models) -> Summaries<'a> {
-        let first = Summaries::with(program, models, Prepared::default());
-        if first.prepared == Prepared::default() {
-            return first;
+        let named = |is: &dyn Fn(&Function) -> bool| {
+            let functions = program.functions.iter().filter(|one| is(one));
+            functions.map(|one| one.name.as_str()).collect::<BTreeSet<_>>()
+        };
+        let calls = Calls::of_program(program);
+        let preparing = named(&|one| prepares(models, one));
+        let mut summaries = Summaries {
+            by_name: BTreeMap::new(),
+            assigned: assigned(program),
+            used_records: used_records(program),
+            prepared: Prepared::default(),
+            hook: hooks::reason(program, models),
+            registering: named(&|one| hooks::registers(program, models, one).is_some()),
+            preparing: calls.leading_to(preparing.into_iter()),
+            calls,
+        };
+        summaries.add_all(program, models);
+        if summaries.prepared != Prepared::default() {
+            summaries.by_name.clear();
+            summaries.add_all(program, models);
         }
-        Summaries::with(program, models, first.prepared)
+        summaries
     }
 
-    fn with(program: &'a Program, models: &'a Models, known: Prepared) -> Summaries<'a> {
-        let (assigned, used_records) = (assigned(program), used_records(program));
-        let by_name = BTreeMap::new();
-        let hook = hooks::reason(program, models);
-        let mut summaries = Summaries { by_name, assigned, used_records, prepared: known, hook };
+    /// Adds the summaries of the functions. The statements that are known at the begin are replaced
+    /// by those that were found, at the end.
+    fn add_all(&mut self, program: &'a Program, models: &'a Models) {
         let (mut under_way, mut prepared) = (BTreeSet::new(), Prepared::default());
-        let calls: BTreeSet<&str> = program.functions.iter().flat_map(called).collect();
+        let mut names: BTreeSet<&str> = self.calls.all_called().collect();
+        names.extend(&self.preparing);
         for function in &program.functions {
-            let is_called = calls.contains(function.name.as_str());
-            if is_called || prepares(program, models, function, &mut BTreeSet::new()) {
-                summaries.add(program, models, function, &mut under_way, &mut prepared);
+            if names.contains(function.name.as_str()) {
+                self.add(program, models, function, &mut under_way, &mut prepared);
             }
         }
-        summaries.prepared = prepared;
-        summaries
+        self.prepared = prepared;
+    }
+
+    /// Returns the calls between the functions.
+    pub(crate) fn calls(&self) -> &Calls<'a> {
+        &self.calls
+    }
+
+    /// Returns the names of the functions whose bodies the analysis of the function `name` reads:
+    /// its own, those that it calls, and those that may prepare a statement or register a hook,
+    /// with all that these call.
+    pub(crate) fn needed_for(&self, name: &'a str) -> BTreeSet<&'a str> {
+        let lasting = self.registering.iter().chain(&self.preparing).copied();
+        self.calls.needed_by(lasting.chain([name]))
     }
 
     /// Returns the statements that the functions prepare.
@@ -164,7 +198,8 @@ impl<'a> Summaries<'a> {
             return;
         }
         let mut recursive = false;
-        for called in called(function) {
+        let called: Vec<&str> = self.calls.called_by(function).collect();
+        for called in called {
             recursive |= under_way.contains(called);
             if let Some(called) = program.function(called)
                 && models.call(&Callee::Function(called.name.clone())).is_none()
@@ -385,27 +420,8 @@ fn returns(flow: &Flow<'_, '_>, function: &Function) -> (Returns, Option<usize>)
     }
 }
 
-pub(crate) fn called(function: &Function) -> BTreeSet<&str> {
-    let mut names = BTreeSet::new();
-    for_each_expression(function, &mut |expression| {
-        if let Kind::Call { callee: Callee::Function(name), .. } = &expression.kind {
-            names.insert(name.as_str());
-        }
-    });
-    names
-}
-
-/// Returns true if a function, or one that it calls, calls what prepares a statement or binds
-/// memory to one.
-fn prepares<'a>(
-    program: &'a Program,
-    models: &Models,
-    function: &'a Function,
-    seen: &mut BTreeSet<&'a str>,
-) -> bool {
-    if !seen.insert(&function.name) {
-        return false;
-    }
+/// Returns true if a function calls what prepares a statement or binds memory to one.
+fn prepares(models: &Models, function: &Function) -> bool {
     let mut found = false;
     for_each_expression(function, &mut |expression| {
         let model = match &expression.kind {
@@ -416,9 +432,6 @@ fn prepares<'a>(
         found |= model.is_some_and(|call| call.role == Role::Prepare || call.binds());
     });
     found
-        || called(function).into_iter().any(|name| {
-            program.function(name).is_some_and(|one| prepares(program, models, one, seen))
-        })
 }
 
 /// Calls `visit` for each expression of a function, the outer ones first.
@@ -485,27 +498,4 @@ pub(crate) fn left_out(program: &Program, functions: &[&Function]) -> LeftOut {
         assigned: assigned.map(|one| one.name.clone()).collect(),
         used_records: used.map(str::to_owned).collect(),
     }
-}
-
-/// Returns the names of the functions whose bodies the analysis of the function `name` reads: its
-/// own, those that it calls, and those that may prepare a statement or register a hook, with all
-/// that these call.
-pub(crate) fn needed_for<'a>(
-    program: &'a Program,
-    models: &Models,
-    name: &'a str,
-) -> BTreeSet<&'a str> {
-    let preparing = program.functions.iter().filter(|function| {
-        hooks::registers(program, models, function).is_some()
-            || prepares(program, models, function, &mut BTreeSet::new())
-    });
-    let mut open: Vec<&str> = preparing.map(|one| one.name.as_str()).chain([name]).collect();
-    let mut needed = BTreeSet::new();
-    while let Some(name) = open.pop() {
-        if needed.insert(name) {
-            let of_name = program.functions.iter().filter(|one| one.name == name);
-            open.extend(of_name.flat_map(called));
-        }
-    }
-    needed
 }

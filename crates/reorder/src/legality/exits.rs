@@ -42,7 +42,9 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     unchecked::find(context, found);
     lost_objects::find(context, found);
     let units = 0..context.units.units.len();
-    let errors: Vec<Option<String>> = units.map(|one| may_raise(context, one)).collect();
+    let errors: Vec<Option<String>> = units.clone().map(|one| may_raise(context, one)).collect();
+    let tested: Vec<Vec<Value>> = units.clone().map(|one| tested(context, one)).collect();
+    let read: Vec<Vec<Value>> = units.map(|one| read(context, one)).collect();
     for (first, later) in context.pairs() {
         if let Some(error) = errors[later].as_ref().filter(|_| answers(context, first)) {
             let reason = format!(
@@ -50,8 +52,8 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
             );
             found.before(first, later, Rule::Exit, reason);
         }
-        if let Some(place) = guards(context, first, later) {
-            let name = super::values::name(context, &place);
+        if let Some(place) = guarding(context, &tested[first], &read[later]) {
+            let name = super::values::name(context, place);
             let reason = format!("it leaves the transaction depending on {name}");
             found.before(first, later, Rule::Exit, reason);
         }
@@ -129,20 +131,23 @@ fn raises(schema: &Schema, name: &str, access: &TableAccess) -> bool {
 /// A read, with the definitions whose value it may see.
 type Value = (Place, BTreeSet<DefinitionIndex>);
 
-/// Returns a place on whose value an exit of the first unit depends and that the later unit reads
-/// with the same value.
-fn guards(context: &Context<'_, '_, '_>, first: usize, later: usize) -> Option<Place> {
-    let flow = context.flow;
-    context.units.units[first].exits().next()?;
-    let tested = tested(context, first);
-    let later = &context.units.units[later];
-    let nodes: Vec<usize> = later.nodes().collect();
-    let read: Vec<Value> = nodes.into_iter().flat_map(|node| values(context, node)).collect();
+/// Returns a place on whose value the exits of a unit depend, by what they test, and which a later
+/// unit reads with the same value.
+fn guarding<'v>(
+    context: &Context<'_, '_, '_>,
+    tested: &'v [Value],
+    read: &[Value],
+) -> Option<&'v Place> {
     let same = |(a, from): &Value, (b, also): &Value| {
-        flow.may_share(a, b) && from.intersection(also).next().is_some()
+        context.flow.may_share(a, b) && from.intersection(also).next().is_some()
     };
-    let guarding = tested.into_iter().find(|one| read.iter().any(|other| same(one, other)));
+    let guarding = tested.iter().find(|one| read.iter().any(|other| same(one, other)));
     guarding.map(|(place, _)| place)
+}
+
+/// Returns the reads of a unit.
+fn read(context: &Context<'_, '_, '_>, unit: UnitIndex) -> Vec<Value> {
+    context.units.units[unit].nodes().flat_map(|node| values(context, node)).collect()
 }
 
 /// Returns true if control takes an exit of a unit only because of what a query of the unit has
@@ -190,9 +195,13 @@ fn tests_result(context: &Context<'_, '_, '_>, unit: UnitIndex, condition: usize
         && read.iter().all(|(_, from)| !from.is_empty() && from.iter().all(is_returned))
 }
 
-/// Returns what the conditions of a unit with exits test, and what the tested values come from.
+/// Returns what the conditions of a unit with exits test, and what the tested values come from;
+/// nothing for a unit without exits.
 fn tested(context: &Context<'_, '_, '_>, index: UnitIndex) -> Vec<Value> {
     let (flow, unit) = (context.flow, &context.units.units[index]);
+    if unit.exits().next().is_none() {
+        return Vec::new();
+    }
     let is_condition = |&node: &usize| {
         let node = &flow.graph.nodes[node];
         node.successors.len() > 1 && matches!(node.kind, NodeKind::Evaluate(_))

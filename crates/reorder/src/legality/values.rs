@@ -171,13 +171,9 @@ fn stored<'c>(
 
 /// Returns the units that write what shares bytes with a place.
 pub(crate) fn writers(context: &Context<'_, '_, '_>, place: &Place) -> Vec<UnitIndex> {
-    let flow = context.flow;
     let writes = |unit: &UnitIndex| {
-        context.units.units[*unit].continuing_nodes().any(|node| {
-            flow.effects[node].accesses.iter().any(|access| {
-                access.kind != AccessKind::Read && flow.may_share(&access.place, place)
-            })
-        })
+        let mut written = context.units.written(*unit).iter();
+        written.any(|one| context.flow.may_share(one, place))
     };
     (0..context.units.units.len()).filter(writes).collect()
 }

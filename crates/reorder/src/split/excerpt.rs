@@ -37,9 +37,11 @@ impl Excerpt {
         program: &Program,
         text: &str,
         models: &Models,
+        summaries: &Summaries<'_>,
         name: &str,
     ) -> Option<Excerpt> {
-        let kept = summary::needed_for(program, models, name);
+        let function = program.function(name)?;
+        let kept = summaries.needed_for(&function.name);
         let is_kept = |one: &Function| kept.contains(one.name.as_str());
         let within = |body: Range| {
             let mut kept = program.functions.iter().filter(|one| is_kept(one));
@@ -58,8 +60,7 @@ impl Excerpt {
             return None;
         }
         let text = String::from_utf8(bytes).ok()?;
-        let summaries = Summaries::of_program(program, models);
-        let callers = Flow::of(program, models, &summaries, program.function(name)?).callers();
+        let callers = Flow::of(program, models, summaries, function).callers();
         let left_out = LeftOut { callers, ..summary::left_out(program, &functions) };
         Some(Excerpt { text, left_out })
     }
@@ -136,7 +137,8 @@ long again(sqlite3 *db, struct single *one) { f(db, one); f(db, one);
         let parse = |text: &str| front_end.parse(Path::new("f.c"), Some(text), &[]).unwrap();
         let models = Models::new(&["sqlite"], &[]).unwrap();
         let whole = parse(PROGRAM);
-        let excerpt = Excerpt::of(&whole, PROGRAM, &models, "f").unwrap();
+        let summaries = Summaries::of_program(&whole, &models);
+        let excerpt = Excerpt::of(&whole, PROGRAM, &models, &summaries, "f").unwrap();
         let (before, behind) = PROGRAM.split_once("{ int own;").unwrap();
         assert!(excerpt.text.starts_with(before), "{}", excerpt.text);
         let behind = behind.split_once('\n').unwrap().1.split_once("{ f(db, one);").unwrap().0;

@@ -13,16 +13,17 @@
 //! of the other part, and behind the other half.
 
 use super::{
-    Candidate, SplitKind, candidates,
+    Candidate, SplitKind, candidates_with,
     excerpt::Excerpt,
     trace::Trace,
     versions::{Step, Version, Versions},
 };
 use crate::{
+    flow::summary::Summaries,
     ir::{Function, LeftOut, Program},
     parallel,
     rename::Setting,
-    rewrite::{self, Options, Report},
+    rewrite::{self, Options, Report, Source},
     source,
     transform::Parse,
 };
@@ -55,8 +56,11 @@ pub(crate) fn search<E>(
     let mut functions = searched(program, before);
     functions.retain(|one| names.is_none_or(|names| names.contains(&one.name)));
     let parse_one = |text: &str| parse(text).ok();
+    let summaries = Summaries::of_program(program, setting.models);
     let steps = parallel::map(&functions, &|function: &&Function| {
-        Search::of(&parse_one, setting, &function.name).run(program, text)
+        let own = before.iter().filter(|report| report.function == function.name);
+        let first = First { program, text, summaries: &summaries, reports: own.collect() };
+        Search::of(&parse_one, setting, &function.name).run(&first)
     });
     let first = program.functions.iter().map(|one| one.range.start).min().unwrap_or(0);
     let mut versions = Versions::of(text, first);
@@ -92,6 +96,15 @@ fn searched<'p>(program: &'p Program, reports: &[Report]) -> Vec<&'p Function> {
     found
 }
 
+/// The text before the first split.
+struct First<'f> {
+    program: &'f Program,
+    text: &'f str,
+    summaries: &'f Summaries<'f>,
+    /// The reports on the transactions of the function.
+    reports: Vec<&'f Report>,
+}
+
 /// The search for the splits of one function.
 struct Search<'s> {
     parse: &'s dyn Fn(&str) -> Option<Program>,
@@ -119,33 +132,37 @@ impl<'s> Search<'s> {
     }
 
     /// Makes the splits of the function that lower its cost.
-    fn run(mut self, program: &Program, text: &str) -> Steps {
+    fn run(mut self, first: &First<'_>) -> Steps {
         let mut found = Steps { steps: Vec::new(), unstated: Vec::new() };
-        let candidates = self.candidates(program, text);
+        let candidates = self.candidates(first.program, first.text, first.summaries);
         found.unstated = unstated(self.name, &candidates);
         if candidates.iter().all(|one| one.outcome.is_err()) {
             return found;
         }
-        let Some(mut before) = self.reports(program, text) else { return found };
-        let mut next = self.first(program, text, &before, &candidates);
+        let mut next = self.first(first, &candidates);
         while let Some((step, trial)) = next {
             found.steps.push(step);
-            let candidates = self.candidates(&trial.program, &trial.text);
-            before = trial.reports;
+            let summaries = Summaries::of_program(&trial.program, self.setting.models);
+            let candidates = self.candidates(&trial.program, &trial.text, &summaries);
+            let before: Vec<&Report> = trial.reports.iter().collect();
             next = self.best(&trial.text, &before, &candidates);
         }
         found
     }
 
     /// Returns the best split of the first text, by its excerpt if that compiles.
-    fn first(
-        &mut self,
-        program: &Program,
-        text: &str,
-        before: &[Report],
-        candidates: &[Candidate],
-    ) -> Option<(Step, Trial)> {
-        if let Some(excerpt) = Excerpt::of(program, text, self.setting.models, self.name) {
+    fn first(&mut self, first: &First<'_>, candidates: &[Candidate]) -> Option<(Step, Trial)> {
+        let First { program, text, summaries, .. } = *first;
+        let own_reports;
+        let before = if self.options.lock_order {
+            // The order of locks is that of the function alone.
+            own_reports = self.reports(program, text)?;
+            &own_reports.iter().collect()
+        } else {
+            &first.reports
+        };
+        if let Some(excerpt) = Excerpt::of(program, text, self.setting.models, summaries, self.name)
+        {
             self.left_out = excerpt.left_out;
             let best = self.best(&excerpt.text, before, candidates);
             // If it does not compile, it does not with any of the splits.
@@ -157,9 +174,15 @@ impl<'s> Search<'s> {
         self.best(text, before, candidates)
     }
 
-    fn candidates(&self, program: &Program, text: &str) -> Vec<Candidate> {
+    fn candidates<'p>(
+        &'p self,
+        program: &'p Program,
+        text: &'p str,
+        summaries: &Summaries<'p>,
+    ) -> Vec<Candidate> {
         let Setting { models, schema, .. } = self.setting;
-        candidates(program, text, models, schema, &self.options).unwrap_or_default()
+        let source = Source { program, text, models, schema, options: &self.options };
+        candidates_with(&source, summaries).unwrap_or_default()
     }
 
     fn parse(&self, text: &str) -> Option<Program> {
@@ -177,7 +200,7 @@ impl<'s> Search<'s> {
     fn best(
         &mut self,
         text: &str,
-        before: &[Report],
+        before: &[&Report],
         candidates: &[Candidate],
     ) -> Option<(Step, Trial)> {
         let mut best: Option<(u128, Step, Trial)> = None;
@@ -227,7 +250,7 @@ pub(crate) fn line_start(text: &str, line: usize) -> usize {
 }
 
 /// Returns by how much the order behind a split is cheaper than the order before it.
-fn gain(before: &[Report], after: &[Report], trace: &Trace, kind: SplitKind) -> u128 {
+fn gain(before: &[&Report], after: &[Report], trace: &Trace, kind: SplitKind) -> u128 {
     if before.len() != after.len() {
         return 0;
     }

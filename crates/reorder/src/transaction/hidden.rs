@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt};
 
 use crate::{
     api::{Models, Role},
-    flow::summary,
+    flow::calls,
     ir::{Callee, Expression, ExpressionKind as Kind, Function, Program, Statement, StatementKind},
     source::Range,
 };
@@ -209,7 +209,7 @@ impl<'p> Names<'p> {
         let mut open: Vec<&Function> = callers.collect();
         let mut called = BTreeSet::new();
         while let Some(function) = open.pop() {
-            for name in summary::called(function) {
+            for name in calls::called(function) {
                 let first = called.insert(name);
                 open.extend(self.program.function(name).filter(|_| first));
             }

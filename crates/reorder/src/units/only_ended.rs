@@ -12,7 +12,11 @@
 //! 3. is null from its declaration on until its one object is made, and
 //! 4. each call behind the exit that gets it is right for a null pointer too.
 
-use std::collections::BTreeSet;
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use super::Piece;
 use crate::{
@@ -27,53 +31,116 @@ use crate::{
     ir::{Expression, ExpressionKind, VariableIndex},
 };
 
-/// An exit and the code behind it.
-pub(super) struct Behind<'m, 'a, 'p> {
-    pub(super) flow: &'m Flow<'a, 'p>,
-    /// The node from which control leaves.
-    pub(super) exit: NodeIndex,
-    /// Of each node, true if it stands behind the exit.
-    pub(super) nodes: &'m [bool],
+/// The code behind the exits of a transaction, each found once.
+pub(super) struct BehindExits<'m, 'a, 'p> {
+    flow: &'m Flow<'a, 'p>,
     /// The nodes of the transaction behind which it may go on.
-    pub(super) transaction: &'m BTreeSet<NodeIndex>,
+    transaction: BTreeSet<NodeIndex>,
+    /// The code, by its first node.
+    known: RefCell<BTreeMap<NodeIndex, Rc<Code>>>,
 }
 
-/// Returns the reads of the nodes of a piece that leave by an exit, as far as they demand no order
-/// on any way to them.
-pub(super) fn within(
-    flow: &Flow<'_, '_>,
-    piece: &Piece<'_>,
-    transaction: &BTreeSet<NodeIndex>,
-) -> BTreeSet<(NodeIndex, Place)> {
-    let reads_of = |node: NodeIndex| {
-        let exposed = flow.exposed_reads(node).into_iter();
-        exposed.map(move |place| (node, place.clone())).collect::<Vec<_>>()
-    };
-    let mut free: BTreeSet<(NodeIndex, Place)> =
-        piece.leaving.iter().flat_map(|&node| reads_of(node)).collect();
-    let going_on = piece.nodes.iter().filter(|node| !piece.leaving.contains(node));
-    for &exit in going_on {
-        let successors = flow.graph.nodes[exit].successors.iter();
-        for &target in successors.filter(|target| piece.leaving.contains(target)) {
-            let mut nodes = flow.graph.reachable(target);
-            nodes[target] = true;
-            let behind = Behind { flow, exit, nodes: &nodes, transaction };
-            let reads = free.iter().filter(|(node, _)| nodes[*node]).map(|(_, place)| place);
-            let demanded = behind.demanded(&reads.cloned().collect());
-            free.retain(|(node, place)| !nodes[*node] || !demanded.contains(place));
-        }
+/// Code behind an exit.
+struct Code {
+    /// Of each node, true if it is of the code.
+    nodes: Vec<bool>,
+    cleanup: Cleanup,
+    /// The places, but for objects, that the code reads with a value from before it.
+    reads: BTreeSet<Place>,
+}
+
+impl<'m, 'a, 'p> BehindExits<'m, 'a, 'p> {
+    pub(super) fn of(flow: &'m Flow<'a, 'p>, transaction: BTreeSet<NodeIndex>) -> Self {
+        BehindExits { flow, transaction, known: RefCell::default() }
     }
-    free
+
+    /// Returns what the code behind an exit reads that was written before the exit, and what the
+    /// pointers among it lead to at the exit. The code begins at the node `target`.
+    pub(super) fn reads(&self, exit: NodeIndex, target: NodeIndex) -> Vec<Place> {
+        let code = self.code(target);
+        self.at(exit, &code).demanded(&code.reads).into_iter().collect()
+    }
+
+    /// Returns the reads of the nodes of a piece that leave by an exit, as far as they demand no
+    /// order on any way to them.
+    pub(super) fn only_ended(&self, piece: &Piece<'_>) -> BTreeSet<(NodeIndex, Place)> {
+        let reads_of = |node: NodeIndex| {
+            let exposed = self.flow.exposed_reads(node).into_iter();
+            exposed.map(move |place| (node, place.clone())).collect::<Vec<_>>()
+        };
+        let mut free: BTreeSet<(NodeIndex, Place)> =
+            piece.leaving.iter().flat_map(|&node| reads_of(node)).collect();
+        let going_on = piece.nodes.iter().filter(|node| !piece.leaving.contains(node));
+        for &exit in going_on {
+            let successors = self.flow.graph.nodes[exit].successors.iter();
+            for &target in successors.filter(|target| piece.leaving.contains(target)) {
+                let code = self.code(target);
+                let reads = free.iter().filter(|(node, _)| code.nodes[*node]);
+                let reads = reads.map(|(_, place)| place.clone()).collect();
+                let demanded = self.at(exit, &code).demanded(&reads);
+                free.retain(|(node, place)| !code.nodes[*node] || !demanded.contains(place));
+            }
+        }
+        free
+    }
+
+    fn at<'b>(&'b self, exit: NodeIndex, code: &'b Code) -> Behind<'b, 'a, 'p> {
+        let BehindExits { flow, transaction, .. } = self;
+        Behind { flow, exit, code, transaction }
+    }
+
+    fn code(&self, target: NodeIndex) -> Rc<Code> {
+        let mut known = self.known.borrow_mut();
+        let code = known.entry(target).or_insert_with(|| Rc::new(Code::at(self.flow, target)));
+        Rc::clone(code)
+    }
+}
+
+impl Code {
+    /// Finds the code that begins at a node.
+    fn at(flow: &Flow<'_, '_>, target: NodeIndex) -> Code {
+        let mut nodes = flow.graph.reachable(target);
+        nodes[target] = true;
+        let is_old = |node: NodeIndex, place: &Place| {
+            let mut reaching = flow.reaching(node, place).into_iter();
+            reaching.any(|one| !nodes[flow.definitions.all[one].node])
+        };
+        let mut reads = BTreeSet::new();
+        for node in (0..nodes.len()).filter(|&node| nodes[node]) {
+            for place in flow.exposed_reads(node) {
+                let counts = place.root != Root::Outside && !place.root.is_object();
+                if counts && is_old(node, place) {
+                    reads.insert(place.clone());
+                }
+            }
+        }
+        let cleanup = Cleanup::of(flow, &nodes);
+        Code { nodes, cleanup, reads }
+    }
+
+    fn nodes(&self) -> impl Iterator<Item = NodeIndex> {
+        (0..self.nodes.len()).filter(|&node| self.nodes[node])
+    }
+}
+
+/// An exit and the code behind it.
+struct Behind<'m, 'a, 'p> {
+    flow: &'m Flow<'a, 'p>,
+    /// The node from which control leaves.
+    exit: NodeIndex,
+    code: &'m Code,
+    /// The nodes of the transaction behind which it may go on.
+    transaction: &'m BTreeSet<NodeIndex>,
 }
 
 impl Behind<'_, '_, '_> {
     /// Returns the places that the code reads and that demand an order: those of `reads` but for
     /// variables and objects that are only ended, and the objects that the other variables lead to.
-    pub(super) fn demanded(&self, reads: &BTreeSet<Place>) -> BTreeSet<Place> {
-        let cleanup = Cleanup::of(self.flow, self.nodes);
+    fn demanded(&self, reads: &BTreeSet<Place>) -> BTreeSet<Place> {
+        let cleanup = &self.code.cleanup;
         let is_free = |place: &Place| match place.variable() {
-            Some(variable) if place.path.is_empty() => self.only_cleans_up(variable, &cleanup),
-            _ => self.is_only_ended(place, &cleanup),
+            Some(variable) if place.path.is_empty() => self.only_cleans_up(variable, cleanup),
+            _ => self.is_only_ended(place, cleanup),
         };
         let with_objects = |place: &Place| {
             let led_to = match place.variable() {
@@ -103,8 +170,7 @@ impl Behind<'_, '_, '_> {
 
     /// Returns the nodes behind the exit with an access of a kind.
     fn behind_with(&self, is_it: impl Fn(&Access<'_>) -> bool) -> impl Iterator<Item = NodeIndex> {
-        let behind = (0..self.nodes.len()).filter(|&node| self.nodes[node]);
-        behind.filter(move |&node| self.flow.effects[node].accesses.iter().any(&is_it))
+        self.code.nodes().filter(move |&node| self.flow.effects[node].accesses.iter().any(&is_it))
     }
 
     /// Returns true if the transaction writes a variable.

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use super::{
     obstacle::{self, Names},
-    only_ended::{self, Behind},
+    only_ended::BehindExits,
     status::{Paths, checked_late_by_number},
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         access::QueryCall,
         connection,
         graph::{NodeIndex, NodeKind},
-        place::{Place, Root},
+        place::Place,
         prepared,
     },
     ir::{Statement, StatementKind},
@@ -134,8 +134,9 @@ pub(super) fn pieces<'a>(
     for index in 0..pieces.len() {
         maker.add_leaving(&mut pieces, index);
     }
+    let behind = BehindExits::of(flow, going_on(&pieces));
     for index in 0..pieces.len() {
-        maker.add_exits(&mut pieces, index);
+        maker.add_exits(&mut pieces, index, &behind);
     }
     pieces.iter_mut().for_each(|piece| maker.add_question(piece));
     maker.stop_at_rollbacks(&mut pieces);
@@ -154,13 +155,13 @@ fn next(pieces: &[Piece<'_>], index: usize) -> Option<NodeIndex> {
 }
 
 /// Returns the nodes from the begin of the transaction to its end behind which it may go on.
-fn transaction_nodes(pieces: &[Piece<'_>]) -> BTreeSet<NodeIndex> {
+fn going_on(pieces: &[Piece<'_>]) -> BTreeSet<NodeIndex> {
     let inside = pieces[span(pieces)].iter();
-    let going_on = |piece: &Piece<'_>| {
+    let of_piece = |piece: &Piece<'_>| {
         let nodes = piece.nodes.iter().copied();
         nodes.filter(|node| !piece.leaving.contains(node)).collect::<Vec<_>>()
     };
-    inside.flat_map(going_on).collect()
+    inside.flat_map(of_piece).collect()
 }
 
 /// Returns the pieces from the begin of the transaction to its end.
@@ -368,18 +369,17 @@ impl<'a> Maker<'_, 'a, '_> {
     }
 
     /// Finds the ways out of the transaction that begin in a piece.
-    fn add_exits(&self, pieces: &mut [Piece<'a>], index: usize) {
+    fn add_exits(&self, pieces: &mut [Piece<'a>], index: usize, behind: &BehindExits<'_, 'a, '_>) {
         let graph = &self.flow.graph;
         let own: BTreeSet<NodeIndex> = pieces[index].nodes.iter().copied().collect();
         let next = next(pieces, index);
-        let transaction = transaction_nodes(pieces);
-        pieces[index].only_ended = only_ended::within(self.flow, &pieces[index], &transaction);
+        pieces[index].only_ended = behind.only_ended(&pieces[index]);
         let asking = own.iter().copied().filter(|&node| self.only_asks(node));
         let asking: Vec<NodeIndex> =
             asking.filter(|node| !pieces[index].leaving.contains(node)).collect();
         pieces[index].barriers.extend(asking.into_iter().flat_map(|node| self.reasons(node)));
         if !pieces[index].barriers.is_empty() {
-            pieces[index].exits = self.exits_of_barrier(pieces, &own, next);
+            pieces[index].exits = self.exits_of_barrier(&own, next, behind);
             return;
         }
         let (mut exits, mut barriers) = (Vec::new(), Vec::new());
@@ -403,8 +403,7 @@ impl<'a> Maker<'_, 'a, '_> {
                 let is_inside = !is_return && self.is_inside(pieces, target);
                 let may_leave = !is_inside || self.ends_there(pieces, target);
                 if may_leave && self.rolls_back(target, is_return, node, &own, &paths) {
-                    let reads =
-                        if is_return { vec![] } else { self.reads_behind(pieces, node, target) };
+                    let reads = if is_return { vec![] } else { behind.reads(node, target) };
                     let on_failure = self.follows_failure_only(node, &own, true)
                         || paths.leave_on_failure(node, target)
                         || late.iter().any(|paths| paths.leave_on_failure(node, target));
@@ -422,7 +421,7 @@ impl<'a> Maker<'_, 'a, '_> {
             }
         }
         if !barriers.is_empty() {
-            exits = self.exits_of_barrier(pieces, &own, next);
+            exits = self.exits_of_barrier(&own, next, behind);
         }
         pieces[index].exits = exits;
         pieces[index].barriers.extend(barriers);
@@ -432,16 +431,16 @@ impl<'a> Maker<'_, 'a, '_> {
     /// reads must have its value there: the exit of a commit that fails, for example.
     fn exits_of_barrier(
         &self,
-        pieces: &[Piece<'a>],
         own: &BTreeSet<NodeIndex>,
         next: Option<NodeIndex>,
+        behind: &BehindExits<'_, 'a, '_>,
     ) -> Vec<Exit> {
         let mut exits = Vec::new();
         for &node in own {
             let targets = self.flow.graph.nodes[node].successors.iter();
             for &target in targets.filter(|target| !own.contains(target) && Some(**target) != next)
             {
-                let reads = self.reads_behind(pieces, node, target);
+                let reads = behind.reads(node, target);
                 exits.push(Exit { node, on_failure: false, reads });
             }
         }
@@ -597,27 +596,6 @@ impl<'a> Maker<'_, 'a, '_> {
             open.extend(before);
         }
         true
-    }
-
-    /// Returns what the code behind an exit reads that was written before the exit, and what the
-    /// pointers among it lead to at the exit.
-    fn reads_behind(&self, pieces: &[Piece<'a>], exit: NodeIndex, target: NodeIndex) -> Vec<Place> {
-        let mut behind = self.flow.graph.reachable(target);
-        behind[target] = true;
-        let mut reads = BTreeSet::new();
-        for node in (0..behind.len()).filter(|&node| behind[node]) {
-            for place in self.flow.exposed_reads(node) {
-                let reaching = self.flow.reaching(node, place);
-                let is_old = |&one: &usize| !behind[self.flow.definitions.all[one].node];
-                if reaching.iter().any(is_old) {
-                    reads.insert(place.clone());
-                }
-            }
-        }
-        reads.retain(|place| place.root != Root::Outside && !place.root.is_object());
-        let (flow, transaction) = (self.flow, &transaction_nodes(pieces));
-        let behind = Behind { flow, exit, nodes: &behind, transaction };
-        behind.demanded(&reads).into_iter().collect()
     }
 
     /// Makes barriers of all pieces before the begin of the transaction and behind its end: each
