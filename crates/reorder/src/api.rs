@@ -130,6 +130,9 @@ pub struct Call {
     /// True if a call with `writes_last` leaves no error, unless the connection is lost: one that
     /// only gives back what a query holds, `mysql_free_result`.
     pub releases: bool,
+    /// True if the call ends the run of its statement, which then can run again:
+    /// `sqlite3_reset`.
+    pub resets: bool,
     /// True if the server may still send rows when the call returns: `mysql_use_result`. Until the
     /// next query of the source, the calls that use the call's result or statement belong to it: no
     /// other query and no preparation may come between.

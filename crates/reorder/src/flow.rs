@@ -255,6 +255,25 @@ impl<'a, 'p> Flow<'a, 'p> {
         exposed.map(|(_, access)| &access.place).collect()
     }
 
+    /// Returns, of each node, true if the value that a place has at its begin may be read: at the
+    /// node, or behind it before something overwrites the place.
+    pub(crate) fn live_at(&self, place: &Place) -> Vec<bool> {
+        let reads = |node: &NodeIndex| self.exposed_reads(*node).contains(&place);
+        self.definitions.live_at(place, (0..self.graph.nodes.len()).filter(reads))
+    }
+
+    /// Returns true if a node makes an object.
+    pub(crate) fn makes_object(&self, node: NodeIndex) -> bool {
+        let made = Place::whole(Root::Object(node));
+        let mut accesses = self.effects[node].accesses.iter();
+        accesses.any(|one| one.kind != AccessKind::Read && one.place == made)
+    }
+
+    /// Returns true if a node may end the run of a statement, so that it can run again.
+    pub(crate) fn resets(&self, node: NodeIndex, statement: &Place) -> bool {
+        self.effects[node].resets.iter().any(|one| self.may_share(one, statement))
+    }
+
     /// Returns the expression that a node evaluates, if it has one.
     pub(crate) fn expression_of(&self, node: NodeIndex) -> Option<&'a Expression> {
         match self.graph.nodes[node].kind {

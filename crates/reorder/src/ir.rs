@@ -231,6 +231,10 @@ pub struct Function {
     /// definition may replace it".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaceable: Option<String>,
+    /// If the IR does not represent all of the body, the names of functions that stand in it,
+    /// without their scopes.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub hidden: BTreeSet<String>,
     /// The parameters, in order, as a call has its arguments.
     pub parameters: Vec<VariableIndex>,
     /// The body: a [`StatementKind::Block`].
@@ -238,10 +242,30 @@ pub struct Function {
 }
 
 impl Function {
+    /// Returns true if the IR does not represent a part of the body.
+    pub fn has_opaque_code(&self) -> bool {
+        let mut found = false;
+        self.body.walk(&mut |statement| {
+            found |= matches!(statement.kind, StatementKind::Opaque(_));
+            for expression in statement.expressions() {
+                expression.walk(&mut |one| {
+                    found |= matches!(one.kind, ExpressionKind::Opaque(_));
+                });
+            }
+        });
+        found
+    }
+
     /// Returns the parameters that the function declares: all but the object of a method.
     pub fn declared(&self) -> &[VariableIndex] {
         &self.parameters[usize::from(self.method)..]
     }
+}
+
+/// Returns a name without the scopes before it and the types of parameters behind it.
+pub(crate) fn plain(name: &str) -> &str {
+    let name = name.split('(').next().unwrap_or(name);
+    name.rsplit("::").next().unwrap_or(name)
 }
 
 /// A use of a macro in the file.

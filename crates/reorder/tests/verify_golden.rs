@@ -117,6 +117,7 @@ fn with_connection(mut program: Program) -> Program {
     program.functions.push(Function {
         method: false,
         replaceable: None,
+        hidden: Default::default(),
         name: "shop_open".to_owned(),
         range: Range::new(0, 0),
         result: Type::Pointer { to: Box::new(db), constant: false },

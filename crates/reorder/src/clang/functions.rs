@@ -1,5 +1,7 @@
 //! The functions that a file defines.
 
+use std::collections::BTreeSet;
+
 use clang::{Entity, EntityKind};
 
 use super::{
@@ -8,7 +10,7 @@ use super::{
     types,
 };
 use crate::{
-    ir::{Function, Statement, StatementKind, Type, VariableIndex},
+    ir::{Function, Statement, StatementKind, Type, VariableIndex, plain},
     source::Range,
 };
 
@@ -103,7 +105,27 @@ impl<'tu> Lowering<'tu, '_> {
         let name = types::qualified_name(entity);
         let method = object.is_some();
         let replaceable = self.replaceable(entity);
-        Some(Function { name, range, result, method, replaceable, parameters, body })
+        let hidden = BTreeSet::new();
+        let mut function =
+            Function { name, range, result, method, replaceable, hidden, parameters, body };
+        if function.has_opaque_code() {
+            function.hidden = self.functions_named_in(span);
+        }
+        Some(function)
+    }
+
+    /// Returns the names of functions in the tokens of a function: those of calls, and those that
+    /// the file defines.
+    fn functions_named_in(&self, span: Span) -> BTreeSet<String> {
+        let token = |place| self.source.token(place);
+        let defined: BTreeSet<&str> = self.definitions.keys().map(|name| plain(name)).collect();
+        let is_function = |&place: &usize| {
+            let is_name = token(place).starts_with(|one: char| one == '_' || one.is_alphabetic());
+            let is_called = place < span.last && token(place + 1) == "(";
+            is_name && (is_called || defined.contains(token(place)))
+        };
+        let places = (span.first..=span.last).filter(is_function);
+        places.map(|place| token(place).to_owned()).collect()
     }
 
     fn body(&mut self, entity: Entity<'tu>, span: Span, whole: Range, template: bool) -> Statement {

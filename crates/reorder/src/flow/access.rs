@@ -342,6 +342,10 @@ impl<'a, 'p> Evaluation<'a, 'p> {
                 self.access(place, AccessKind::End, None);
             }
         }
+        if let Some(statement) = model.statement.filter(|_| model.resets) {
+            let places = self.led_to_by(arguments, statement);
+            self.effects.resets.extend(places);
+        }
         self.bind(arguments, model);
         let runs = matches!(model.role, Role::Query | Role::Begin | Role::Commit | Role::Rollback);
         if runs {
@@ -581,6 +585,8 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             let connections = self.all_for_caller(connections, arguments, summary);
             self.effects.asks_open.push(connections);
         }
+        let resets = self.all_for_caller(&effects.resets, arguments, summary);
+        self.effects.resets.extend(resets);
         self.effects.status |= effects.status;
         self.effects.result |= effects.result;
         self.effects.streams |= effects.streams;

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     api::{Call, Role, Server},
-    ir::{Callee, Callers, Expression, ExpressionKind, Function, LastSeen},
+    ir::{Callee, Callers, Expression, ExpressionKind, Function, LastSeen, Type},
 };
 
 impl<'a> Flow<'a, '_> {
@@ -43,11 +43,24 @@ impl<'a> Flow<'a, '_> {
             return None;
         }
         let leading = self.leading();
-        let asking = self.calls().calling(&leading).filter_map(|one| {
+        let is_addressed = self.is_addressed(&leading);
+        let functions = self.around.program.functions.iter();
+        let callers = functions.filter(|one| {
+            let calls_it = self.calls().may_be_called_by(one).any(|name| leading.contains(name));
+            calls_it || is_addressed && one.name != self.name
+        });
+        let asking = callers.filter_map(|one| {
             let seen = self.questions_of(one, &mut BTreeSet::new())?;
-            self.asks_behind(one, &leading).then_some((one.name.as_str(), seen))
+            let asks = is_addressed || self.asks_behind(one, &leading);
+            asks.then_some((one.name.as_str(), seen))
         });
         asking.max_by_key(|(_, seen)| *seen)
+    }
+
+    /// Returns true if a variable or a function of the file has the address of one of the leading
+    /// functions, so that any function may call it.
+    fn is_addressed(&self, leading: &BTreeSet<&str>) -> bool {
+        self.is_in_variable(leading) || self.calls().address_is_taken(leading)
     }
 
     /// Returns true if the function may return behind a query without a commit or rollback.
@@ -79,8 +92,7 @@ impl<'a> Flow<'a, '_> {
         *self.known.called_again.get_or_init(|| {
             let leading = self.leading();
             self.around.program.left_out.callers.again
-                || self.is_in_variable(&leading)
-                || self.calls().address_is_taken(&leading)
+                || self.is_addressed(&leading)
                 || self.calls().calling(&leading).any(|one| self.calls_again(one, &leading))
         })
     }
@@ -107,30 +119,73 @@ impl<'a> Flow<'a, '_> {
     }
 
     /// Returns true if a function of the file that calls this one, directly or by way of others,
-    /// reads the error of a connection, or calls one that does.
+    /// reads the error of a connection, or calls one that may; or if this one does in front of its
+    /// first query, which finds what its last call has left.
     pub(crate) fn callers_read_error(&self) -> bool {
         *self.known.callers_read_error.get_or_init(|| {
             let (leading, mut seen) = (self.leading(), BTreeSet::from([self.name]));
-            let mut callers = self.calls().functions_named(&leading);
+            let is_addressed = self.is_addressed(&leading);
+            let is_caller = |one: &&Function| {
+                // The end of an object calls its destructor.
+                let is_destructor = one.name.contains('~');
+                is_addressed || is_destructor || leading.contains(one.name.as_str())
+            };
+            let mut callers = self.around.program.functions.iter().filter(is_caller);
             self.around.program.left_out.callers.read_error
+                || self.reads_error_at_first()
                 || callers.any(|one| self.reads_error(one, &mut seen))
         })
     }
 
+    /// Returns true if the function may read an error that a query of its caller, or of its last
+    /// call, has left.
+    fn reads_error_at_first(&self) -> bool {
+        let live = self.live_at(&Place::error());
+        self.graph.nodes[0].successors.iter().any(|&first| live[first])
+    }
+
+    /// Returns true if a function may read the error of a connection. One of another file may if it
+    /// gets a structure, or a pointer to one.
     fn reads_error(&self, function: &'a Function, seen: &mut BTreeSet<&'a str>) -> bool {
         if !seen.insert(&function.name) {
             return false;
         }
-        let mut reads = false;
-        for_each_expression(function, &mut |one| {
-            if let ExpressionKind::Call { callee, .. } = &one.kind {
-                let model = self.around.models.call(callee);
-                reads |= model.is_some_and(|model| model.reads_last && model.status);
+        let is_reader = |name: &str| {
+            let model = self.around.models.call(&Callee::Function(name.to_owned()));
+            model.is_some_and(|model| model.reads_last && model.status)
+        };
+        let mut reads = function.hidden.iter().any(|name| is_reader(name));
+        for_each_expression(function, &mut |one| match &one.kind {
+            ExpressionKind::Call { callee, arguments, .. } => {
+                reads |= match (self.around.models.call(callee), callee) {
+                    (Some(model), _) => model.reads_last && model.status,
+                    (None, Callee::Function(name)) if self.is_defined(name) => false,
+                    (None, _) => arguments.iter().any(|argument| self.is_structure(argument)),
+                };
             }
+            ExpressionKind::Constant(name) => reads |= is_reader(name),
+            _ => {}
         });
-        let called = self.calls().called_by(function);
+        let called = self.calls().may_be_called_by(function);
         let mut called = called.filter_map(|name| self.around.program.function(name));
         reads || called.any(|one| self.reads_error(one, seen))
+    }
+
+    fn is_defined(&self, name: &str) -> bool {
+        self.around.program.function(name).is_some()
+    }
+
+    /// Returns true for a structure or an object of a class, or a pointer or reference to one.
+    fn is_structure(&self, argument: &'a Expression) -> bool {
+        let ty = match self.type_of(argument) {
+            Some(Type::Pointer { to, .. } | Type::Reference { to, .. }) => Some(&**to),
+            ty => ty,
+        };
+        match ty {
+            Some(Type::Record(_)) => true,
+            Some(Type::Class(name)) => !name.starts_with("std::"),
+            _ => false,
+        }
     }
 
     /// Returns true if a function of the file that calls a function may roll back, as its text
@@ -191,7 +246,7 @@ impl<'a> Flow<'a, '_> {
             }
         });
         known.insert(&function.name);
-        for name in self.calls().called_by(function) {
+        for name in self.calls().may_be_called_by(function) {
             let called = self.around.program.function(name).filter(|_| !known.contains(name));
             found.extend(called.and_then(|called| self.questions_of(called, known)));
         }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::summary::for_each_expression;
-use crate::ir::{Callee, ExpressionKind as Kind, Function, Program};
+use crate::ir::{Callee, ExpressionKind as Kind, Function, Program, plain};
 
 /// The calls between the functions of a program.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ struct OfFunction<'a> {
     function: &'a Function,
     /// The names that it calls.
     called: BTreeSet<&'a str>,
+    /// The other functions of the program that it may call in code that the IR does not represent.
+    hidden: BTreeSet<&'a str>,
     /// The functions of the program that it names in other places than calls.
     addressed: BTreeSet<&'a str>,
 }
@@ -34,8 +36,11 @@ struct OfFunction<'a> {
 impl<'a> Calls<'a> {
     pub(super) fn of_program(program: &'a Program) -> Calls<'a> {
         let names: BTreeSet<&str> = program.functions.iter().map(|one| &*one.name).collect();
-        let of_function = |function| {
-            let (called, mut addressed) = (called(function), BTreeSet::new());
+        let of_function = |function: &'a Function| {
+            let is_hidden =
+                |name: &&str| *name != function.name && function.hidden.contains(plain(name));
+            let hidden = names.iter().copied().filter(is_hidden).collect();
+            let mut addressed = BTreeSet::new();
             for_each_expression(function, &mut |one| {
                 if let Kind::Constant(name) = &one.kind
                     && names.contains(name.as_str())
@@ -43,12 +48,12 @@ impl<'a> Calls<'a> {
                     addressed.insert(name.as_str());
                 }
             });
-            OfFunction { function, called, addressed }
+            OfFunction { function, called: called(function), hidden, addressed }
         };
         let functions: Vec<OfFunction<'_>> = program.functions.iter().map(of_function).collect();
         let mut callers: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for one in &functions {
-            for name in &one.called {
+            for name in one.called_or_hidden() {
                 callers.entry(name).or_default().insert(&one.function.name);
             }
         }
@@ -57,22 +62,28 @@ impl<'a> Calls<'a> {
 
     /// Returns the names that the functions of the program call.
     pub(super) fn all_called(&self) -> impl Iterator<Item = &'a str> + '_ {
-        self.callers.keys().copied()
+        self.functions.iter().flat_map(|one| one.called.iter().copied())
     }
 
     /// Returns the names that a function of the program calls.
-    pub(super) fn called_by(&self, function: &Function) -> impl Iterator<Item = &'a str> + '_ {
-        let own = self.functions.iter().find(move |one| ptr::eq(one.function, function));
-        own.into_iter().flat_map(|one| &one.called).copied()
+    pub(super) fn called_by<'c>(
+        &'c self,
+        function: &Function,
+    ) -> impl Iterator<Item = &'a str> + use<'a, 'c> {
+        self.of(function).into_iter().flat_map(|one| one.called.iter().copied())
     }
 
-    /// Returns the functions that have one of some names.
-    pub(super) fn functions_named<'n>(
-        &'n self,
-        names: &'n BTreeSet<&str>,
-    ) -> impl Iterator<Item = &'a Function> + 'n {
-        let functions = self.functions.iter().map(|one| one.function);
-        functions.filter(|one| names.contains(one.name.as_str()))
+    /// Returns the names that a function of the program calls, or may call in code that the IR does
+    /// not represent.
+    pub(super) fn may_be_called_by<'c>(
+        &'c self,
+        function: &Function,
+    ) -> impl Iterator<Item = &'a str> + use<'a, 'c> {
+        self.of(function).into_iter().flat_map(OfFunction::called_or_hidden)
+    }
+
+    fn of(&self, function: &Function) -> Option<&OfFunction<'a>> {
+        self.functions.iter().find(|one| ptr::eq(one.function, function))
     }
 
     /// Returns the functions that call one of some names.
@@ -80,7 +91,7 @@ impl<'a> Calls<'a> {
         &'n self,
         names: &'n BTreeSet<&str>,
     ) -> impl Iterator<Item = &'a Function> + 'n {
-        let calls = |one: &&OfFunction<'a>| !one.called.is_disjoint(names);
+        let calls = |one: &&OfFunction<'a>| one.called_or_hidden().any(|name| names.contains(name));
         self.functions.iter().filter(calls).map(|one| one.function)
     }
 
@@ -97,7 +108,13 @@ impl<'a> Calls<'a> {
     /// Returns some names, and those that these call, directly or through others.
     pub(super) fn needed_by(&self, names: impl Iterator<Item = &'a str>) -> BTreeSet<&'a str> {
         let of_name = |name| self.functions.iter().filter(move |one| one.function.name == name);
-        closure(names, |name| of_name(name).flat_map(|one| &one.called).copied())
+        closure(names, |name| of_name(name).flat_map(OfFunction::called_or_hidden))
+    }
+}
+
+impl<'a> OfFunction<'a> {
+    fn called_or_hidden(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.called.iter().chain(&self.hidden).copied()
     }
 }
 

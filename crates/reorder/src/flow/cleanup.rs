@@ -14,6 +14,7 @@ use super::{
     Flow,
     access::AccessKind,
     graph::{NodeIndex, NodeKind},
+    hooks,
     place::{Place, Root},
     test::is_null,
 };
@@ -69,12 +70,12 @@ impl<'a> Flow<'a, '_> {
         };
         let is_used = self.graph.nodes[node].successors.len() != 1;
         let is_call = model.role == Role::None && !is_used && arguments.iter().all(is_simple);
-        (is_call && self.changes_objects_only(node, model)).then_some(model)
+        (is_call && self.changes_objects_only(node)).then_some(model)
     }
 
     /// Returns true if a call changes nothing but objects and the error of the connection, for
     /// which no code behind it asks, and no caller. A query behind it replaces the error.
-    fn changes_objects_only(&self, node: NodeIndex, model: &Call) -> bool {
+    fn changes_objects_only(&self, node: NodeIndex) -> bool {
         let effects = &self.effects[node];
         let is_last = |place: &Place| matches!(place.root, Root::Last | Root::LastWrite);
         let mut writes = effects.accesses.iter().filter(|one| one.kind != AccessKind::Read);
@@ -94,8 +95,7 @@ impl<'a> Flow<'a, '_> {
             let reachable = self.graph.reachable(node);
             (0..reachable.len()).any(|one| reachable[one] && asks(one))
         };
-        let sets_error =
-            || !model.releases && effects.accesses.iter().any(|one| is_last(&one.place));
+        let sets_error = || effects.accesses.iter().any(|one| is_last(&one.place));
         !has_others
             && writes.all(|one| one.place.root.is_object() || is_last(&one.place))
             && !(sets_error() && (is_asked() || self.leaves_error(node)))
@@ -158,8 +158,20 @@ impl<'a> Flow<'a, '_> {
     }
 }
 
+impl Flow<'_, '_> {
+    /// Returns true for a call that gets, with an object, a function that only ends it:
+    /// `sqlite3_bind_text(statement, 1, text, -1, free)`.
+    pub(crate) fn passes_destructor(&self, call: &Expression) -> bool {
+        let ExpressionKind::Call { callee, arguments, .. } = &call.kind else { return false };
+        let models = self.around.models;
+        let Some(model) = models.call(callee) else { return false };
+        let mut hooks = model.hooks.iter().filter_map(|&one| arguments.get(one));
+        hooks.any(|hook| hooks::only_ends(models, hook))
+    }
+}
+
 /// Returns the variable that a condition compares with null, and its outcome if it is not null.
-fn null_test(condition: &Expression) -> Option<(VariableIndex, bool)> {
+pub(crate) fn null_test(condition: &Expression) -> Option<(VariableIndex, bool)> {
     match &condition.kind {
         ExpressionKind::Variable(variable) => Some((*variable, true)),
         ExpressionKind::Cast(_, operand) => null_test(operand),

@@ -17,6 +17,8 @@ pub struct Effects<'a> {
     /// Of each of these reasons that is a question whether a transaction is open, the objects of
     /// which one is the connection. Where control leaves the transaction, it is no such reason.
     pub asks_open: Vec<Vec<Place>>,
+    /// The statements whose run it ends, so that they can run again.
+    pub resets: Vec<Place>,
     /// True if it may write any memory that is not the function's own.
     pub writes_anything: bool,
     /// True if code that is not understood may ask there what earlier queries have left on the

@@ -59,7 +59,7 @@ fn is_special(hook: &Expression) -> bool {
 }
 
 /// Returns true for the name of a function that does nothing but to end an object: `free`.
-fn only_ends(models: &Models, hook: &Expression) -> bool {
+pub(super) fn only_ends(models: &Models, hook: &Expression) -> bool {
     let Some(name) = function_name(hook) else { return false };
     models.call(&Callee::Function(name.to_owned())).is_some_and(Call::only_ends)
 }

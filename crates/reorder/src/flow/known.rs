@@ -9,7 +9,7 @@ use std::{
 use super::{Flow, access::Sql, graph::NodeIndex, summary::for_each_expression};
 use crate::{
     api::{Role, Server},
-    ir::{Callee, ExpressionKind, LastSeen, Program},
+    ir::{Callee, ExpressionKind, LastSeen, Program, plain},
     sql::{self, QueryKind},
 };
 
@@ -75,10 +75,4 @@ fn names_of(program: &Program) -> BTreeSet<String> {
         });
     }
     names.into_iter().map(str::to_owned).collect()
-}
-
-/// Returns a name without the scopes before it and the types of parameters behind it.
-fn plain(name: &str) -> &str {
-    let name = name.split('(').next().unwrap_or(name);
-    name.rsplit("::").next().unwrap_or(name)
 }

@@ -284,6 +284,7 @@ impl<'a> Summaries<'a> {
                 queries,
                 barriers,
                 asks_open: effects.asks_open.clone(),
+                resets: effects.resets.iter().filter(|one| is_seen(one)).cloned().collect(),
                 writes_anything: effects.writes_anything,
                 asks_connection: effects.asks_connection,
                 bound: effects

@@ -70,6 +70,7 @@ mod tests {
                 result,
                 method: false,
                 replaceable: None,
+                hidden: Default::default(),
                 parameters,
                 body,
             }],

@@ -9,7 +9,7 @@
 //!    order ends it twice;
 //!
 //! and a variable that the transaction writes, if it leads to such objects only, and
-//! 3. is null from its declaration on until its one object is made, and
+//! 3. is null from the begin of the transaction on until its one object is made, and
 //! 4. each call behind the exit that gets it is right for a null pointer too.
 
 use std::{
@@ -26,6 +26,7 @@ use crate::{
         cleanup::Cleanup,
         graph::NodeIndex,
         place::{Place, Root},
+        reaching::Definition,
         test::is_null,
     },
     ir::{Expression, ExpressionKind, VariableIndex},
@@ -36,6 +37,9 @@ pub(super) struct BehindExits<'m, 'a, 'p> {
     flow: &'m Flow<'a, 'p>,
     /// The nodes of the transaction behind which it may go on.
     transaction: BTreeSet<NodeIndex>,
+    /// The places that the function reads, but for objects, each with the nodes at whose begin its
+    /// value may still be read.
+    live: Vec<(Place, Vec<bool>)>,
     /// The code, by its first node.
     known: RefCell<BTreeMap<NodeIndex, Rc<Code>>>,
 }
@@ -45,13 +49,19 @@ struct Code {
     /// Of each node, true if it is of the code.
     nodes: Vec<bool>,
     cleanup: Cleanup,
-    /// The places, but for objects, that the code reads with a value from before it.
+    /// The places, but for objects, that the code reads with a value from before it. In a loop
+    /// around the transaction, the next one is a part of the code.
     reads: BTreeSet<Place>,
 }
 
 impl<'m, 'a, 'p> BehindExits<'m, 'a, 'p> {
     pub(super) fn of(flow: &'m Flow<'a, 'p>, transaction: BTreeSet<NodeIndex>) -> Self {
-        BehindExits { flow, transaction, known: RefCell::default() }
+        let nodes = 0..flow.graph.nodes.len();
+        let read: BTreeSet<&Place> = nodes.flat_map(|node| flow.exposed_reads(node)).collect();
+        let counts = |place: &&Place| place.root != Root::Outside && !place.root.is_object();
+        let read = read.into_iter().filter(counts);
+        let live = read.map(|place| (place.clone(), flow.live_at(place))).collect();
+        BehindExits { flow, transaction, live, known: RefCell::default() }
     }
 
     /// Returns what the code behind an exit reads that was written before the exit, and what the
@@ -91,29 +101,19 @@ impl<'m, 'a, 'p> BehindExits<'m, 'a, 'p> {
 
     fn code(&self, target: NodeIndex) -> Rc<Code> {
         let mut known = self.known.borrow_mut();
-        let code = known.entry(target).or_insert_with(|| Rc::new(Code::at(self.flow, target)));
+        let code = known.entry(target).or_insert_with(|| {
+            let live = self.live.iter().filter(|(_, live)| live[target]);
+            Rc::new(Code::at(self.flow, target, live.map(|(place, _)| place.clone()).collect()))
+        });
         Rc::clone(code)
     }
 }
 
 impl Code {
     /// Finds the code that begins at a node.
-    fn at(flow: &Flow<'_, '_>, target: NodeIndex) -> Code {
+    fn at(flow: &Flow<'_, '_>, target: NodeIndex, reads: BTreeSet<Place>) -> Code {
         let mut nodes = flow.graph.reachable(target);
         nodes[target] = true;
-        let is_old = |node: NodeIndex, place: &Place| {
-            let mut reaching = flow.reaching(node, place).into_iter();
-            reaching.any(|one| !nodes[flow.definitions.all[one].node])
-        };
-        let mut reads = BTreeSet::new();
-        for node in (0..nodes.len()).filter(|&node| nodes[node]) {
-            for place in flow.exposed_reads(node) {
-                let counts = place.root != Root::Outside && !place.root.is_object();
-                if counts && is_old(node, place) {
-                    reads.insert(place.clone());
-                }
-            }
-        }
         let cleanup = Cleanup::of(flow, &nodes);
         Code { nodes, cleanup, reads }
     }
@@ -181,12 +181,18 @@ impl Behind<'_, '_, '_> {
         })
     }
 
-    /// Returns the only object that a variable ever leads to, if it is null without it.
+    /// Returns the only object that a variable ever leads to, if it is null without it: from the
+    /// begin of the transaction on.
     fn only_object(&self, variable: VariableIndex) -> Option<Place> {
         let place = Place::whole(Root::Variable(variable));
-        let all = self.flow.definitions.all.iter();
-        let written = all.filter(|one| self.flow.may_share(&one.place, &place));
-        let others = written.filter(|one| one.place != place || !one.value.is_some_and(is_null));
+        let all = &self.flow.definitions.all;
+        let sets_null = |one: &Definition<'_>| one.place == place && one.value.is_some_and(is_null);
+        let before = self.flow.reaching(*self.transaction.first()?, &place);
+        if before.is_empty() || !before.iter().all(|&one| sets_null(&all[one])) {
+            return None;
+        }
+        let written = all.iter().filter(|one| self.flow.may_share(&one.place, &place));
+        let others = written.filter(|one| !sets_null(one));
         let makers: BTreeSet<NodeIndex> = others.map(|one| one.node).collect();
         let maker = makers.first().copied().filter(|_| makers.len() == 1)?;
         let object = Place::whole(Root::Object(maker));

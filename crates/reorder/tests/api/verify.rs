@@ -57,6 +57,7 @@ fn program() -> Program {
     let function = Function {
         method: false,
         replaceable: None,
+        hidden: Default::default(),
         name: "payment".to_owned(),
         range: Range::new(0, 0),
         result: scalar("int"),

@@ -33,6 +33,7 @@ fn program(function: &str) -> Program {
     let function = Function {
         method: false,
         replaceable: None,
+        hidden: Default::default(),
         name: function.to_owned(),
         range: Range::new(0, 0),
         result: Type::Scalar("int".to_owned()),

@@ -61,6 +61,7 @@ fn program(
     let function = Function {
         method: false,
         replaceable: None,
+        hidden: Default::default(),
         name: name.to_owned(),
         range: Range::new(0, 0),
         result,

@@ -35,6 +35,7 @@ fn program(function: &str, language: Language) -> Program {
     let function = Function {
         method: false,
         replaceable: None,
+        hidden: Default::default(),
         name: function.to_owned(),
         range: Range::new(0, 0),
         result: Type::Scalar("int".to_owned()),

@@ -1,68 +1,230 @@
-//! No exit moves between the place where an object is made and the place where it is ended, unless
-//! the code behind the exit ends it as well.
+//! No exit moves to where it leaves what the code behind it does not clean up: an object that the
+//! transaction makes, or a statement that has run and that the function resets before the next run.
 //!
-//! **Safe because** each exit then leaves the objects that it left in the source: results,
-//! statements and memory that the transaction ends itself.
+//! An object has to be ended from the unit that makes it to the last one of the transaction that
+//! ends it. If no unit does, code behind the transaction ends it, or the caller gets it. So has a
+//! run of a statement to be reset, unless the unit that runs the statement resets it first.
+//!
+//! **Safe because** each exit then leaves the objects that it left in the source, and statements
+//! that are ready to run.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::super::{Context, Found, Rule};
 use crate::{
-    flow::{access::AccessKind, graph::NodeIndex, place::Root},
+    flow::{
+        access::AccessKind,
+        cleanup::null_test,
+        graph::{NodeIndex, NodeKind},
+        place::{Place, Root},
+    },
+    ir::Scope,
     solve::{Outside, UnitIndex},
+    units::{Barrier, Piece},
 };
 
-/// An object that the transaction makes and ends, by the node that makes it.
+/// Something that a unit leaves to be cleaned up.
 struct Life {
-    maker: NodeIndex,
-    /// The unit that makes it, and the last one that ends it.
+    place: Place,
+    /// True for an object that is to be ended; false for a statement that is to be reset or ended.
+    made: bool,
+    /// The unit that leaves it.
     from: UnitIndex,
-    to: UnitIndex,
+    /// The last unit that cleans it up; `None` if that happens behind the transaction.
+    to: Option<UnitIndex>,
 }
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     for life in lives(context) {
-        let Life { maker, from, to } = life;
-        let units = (0..context.units.units.len()).filter(|unit| !(from..=to).contains(unit));
-        for unit in units.filter(|&unit| loses(context, unit, maker)) {
-            let reason = "it leaves without ending what is made here".to_string();
-            found.outside(Outside { unit, from, to }, Rule::Exit, reason);
+        for unit in (0..context.units.units.len()).filter(|&unit| life.may_lose(context, unit)) {
+            let reason = match life.made {
+                true => "it leaves without ending what is made here",
+                false => "it leaves without resetting the statement that runs here",
+            };
+            let (from, reason) = (life.from, reason.to_string());
+            match life.to {
+                Some(to) => found.outside(Outside { unit, from, to }, Rule::Exit, reason),
+                None => found.before(unit, from, Rule::Exit, reason),
+            }
         }
     }
 }
 
-/// Returns the lives of objects that span several units.
+/// Returns the lives that span several units.
 fn lives(context: &Context<'_, '_, '_>) -> Vec<Life> {
     let units = &context.units.units;
-    let of_node: BTreeMap<NodeIndex, UnitIndex> = (0..units.len())
-        .flat_map(|unit| units[unit].continuing_nodes().map(move |node| (node, unit)))
-        .collect();
-    let mut ends: BTreeMap<NodeIndex, UnitIndex> = BTreeMap::new();
-    for (&node, &unit) in &of_node {
-        for maker in ended_by(context, node) {
-            let end = ends.entry(maker).or_insert(unit);
-            *end = unit.max(*end);
+    let mut lives: Vec<Life> = Vec::new();
+    for (from, unit) in units.iter().enumerate() {
+        for node in unit.continuing_nodes() {
+            let place = Place::whole(Root::Object(node));
+            if context.flow.makes_object(node)
+                && !is_owned(context, node)
+                && (is_ended(context, &place) || leaves(context, &place, node))
+            {
+                lives.push(Life { place, made: true, from, to: None });
+            }
+            for place in run_statements(context, node) {
+                if !is_reset_before(context, from, node, &place) {
+                    lives.push(Life { place, made: false, from, to: None });
+                }
+            }
         }
     }
-    let life = |(maker, to)| Some(Life { maker, from: *of_node.get(&maker)?, to });
-    ends.into_iter().filter_map(life).filter(|life| life.from < life.to).collect()
+    for life in &mut lives {
+        let cleans = |&unit: &UnitIndex| {
+            units[unit].continuing_nodes().any(|node| life.is_cleaned_by(context, node))
+        };
+        life.to = (life.from..units.len()).rev().find(cleans);
+    }
+    lives.retain(|life| life.to != Some(life.from));
+    lives
 }
 
-/// Returns the nodes that made the objects which a node ends.
-fn ended_by(context: &Context<'_, '_, '_>, node: NodeIndex) -> impl Iterator<Item = NodeIndex> {
-    let accesses = context.flow.effects[node].accesses.iter();
-    let ended = accesses.filter(|access| access.kind == AccessKind::End);
-    ended.filter_map(|access| match access.place.root {
-        Root::Object(maker) => Some(maker),
-        _ => None,
-    })
+/// Returns true if the function ends an object.
+fn is_ended(context: &Context<'_, '_, '_>, object: &Place) -> bool {
+    let flow = context.flow;
+    let mut accesses = flow.effects.iter().flat_map(|effects| &effects.accesses);
+    accesses.any(|one| one.kind == AccessKind::End && flow.may_share(&one.place, object))
 }
 
-/// Returns true if a unit has an exit behind which an object is not ended.
-fn loses(context: &Context<'_, '_, '_>, unit: UnitIndex, maker: NodeIndex) -> bool {
-    context.units.units[unit].exits().any(|exit| {
-        let behind = context.flow.graph.reachable(exit.node);
-        let mut behind = (0..behind.len()).filter(|&node| behind[node]);
-        !behind.any(|node| ended_by(context, node).any(|one| one == maker))
-    })
+/// Returns true if the function returns an object, or stores it in more than local variables. If
+/// not, no code behind the function can end it.
+fn leaves(context: &Context<'_, '_, '_>, object: &Place, maker: NodeIndex) -> bool {
+    let flow = context.flow;
+    let is_it = |value: &'_ _, node| flow.targets(value, node).contains(object);
+    let is_local = |place: &Place| match place.variable() {
+        Some(variable) => {
+            place.path.is_empty() && context.program.variable(variable).scope == Scope::Local
+        }
+        None => place.root.is_object() || matches!(place.root, Root::Last | Root::LastWrite),
+    };
+    let stores = flow.definitions.all.iter().any(|one| {
+        !is_local(&one.place)
+            && (one.node == maker || one.value.is_some_and(|value| is_it(value, one.node)))
+    });
+    let returns = flow.graph.nodes.iter().enumerate().any(|(node, point)| match point.kind {
+        NodeKind::Return(Some(value)) => is_it(value, node),
+        _ => false,
+    });
+    stores || returns
+}
+
+/// Returns true if the object that a node makes is ended without a call of the program: where the
+/// scope of a variable ends, or by a function that the call gets along with it.
+fn is_owned(context: &Context<'_, '_, '_>, node: NodeIndex) -> bool {
+    let flow = context.flow;
+    let mut written = flow.effects[node].accesses.iter().filter_map(|one| one.place.variable());
+    let has_owner = written.any(|variable| context.program.variable(variable).owner.is_some());
+    let mut is_passed_on = false;
+    if let Some(expression) = flow.expression_of(node) {
+        expression.walk(&mut |call| is_passed_on |= flow.passes_destructor(call));
+    }
+    has_owner || is_passed_on
+}
+
+/// Returns the statements that a node runs which exist before the transaction, if the function
+/// resets them.
+fn run_statements(context: &Context<'_, '_, '_>, node: NodeIndex) -> Vec<Place> {
+    let flow = context.flow;
+    let queries = &flow.effects[node].queries;
+    let is_made_inside = |place: &Place| match place.root {
+        Root::Object(maker) => context.units.of_node(maker).is_some(),
+        _ => false,
+    };
+    let is_reset = |place: &Place| (0..flow.effects.len()).any(|node| flow.resets(node, place));
+    let statements = queries.iter().flat_map(|query| &query.statements);
+    let mut found: Vec<Place> =
+        statements.filter(|one| !is_made_inside(one) && is_reset(one)).cloned().collect();
+    found.dedup();
+    found
+}
+
+/// Returns true if a unit resets a statement in front of the node that runs it.
+fn is_reset_before(
+    context: &Context<'_, '_, '_>,
+    unit: UnitIndex,
+    run: NodeIndex,
+    statement: &Place,
+) -> bool {
+    let mut before = context.units.units[unit].continuing_nodes().filter(|&node| node < run);
+    before.any(|node| context.flow.resets(node, statement))
+}
+
+impl Life {
+    /// Returns true if a unit outside of the life has an exit that does not clean up.
+    fn may_lose(&self, context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
+        let is_outside = match self.to {
+            Some(to) => !(self.from..=to).contains(&unit),
+            None => unit < self.from,
+        };
+        is_outside
+            && context.units.units[unit].pieces.iter().any(|piece| self.is_lost(context, piece))
+    }
+
+    /// Returns true if the exits of a piece do not clean up on all ways.
+    fn is_lost(&self, context: &Context<'_, '_, '_>, piece: &Piece<'_>) -> bool {
+        let graph = &context.flow.graph;
+        let goes_on = |node: &&NodeIndex| !piece.leaving.contains(node);
+        let begins =
+            piece.nodes.iter().filter(goes_on).flat_map(|&node| &graph.nodes[node].successors);
+        let leaving = begins.copied().filter(|node| piece.leaving.contains(node));
+        let others = piece.exits.iter().map(|exit| exit.node);
+        let others = others.filter(|node| !piece.leaving.contains(node));
+        let ways: BTreeSet<NodeIndex> = leaving.chain(others).collect();
+        !piece.exits.is_empty()
+            && !ways.into_iter().all(|node| self.is_cleaned_behind(context, node))
+    }
+
+    /// Returns true if each way from a node cleans up before the function returns, or before the
+    /// transaction begins again.
+    fn is_cleaned_behind(&self, context: &Context<'_, '_, '_>, from: NodeIndex) -> bool {
+        let flow = context.flow;
+        let goes_on = |node: NodeIndex| {
+            let unit = context.units.of_node(node).map(|unit| &context.units.units[unit]);
+            unit.is_some_and(|unit| {
+                let is_outside = unit.barriers().any(|one| *one == Barrier::Outside);
+                !is_outside && !unit.pieces.iter().any(|one| one.leaving.contains(&node))
+            })
+        };
+        let mut seen = BTreeSet::new();
+        let mut open = vec![from];
+        while let Some(node) = open.pop() {
+            if !seen.insert(node) || self.is_cleaned_by(context, node) {
+                continue;
+            }
+            // Behind its return, a statement of the function itself runs no more.
+            let ends = flow.graph.nodes[node].successors.is_empty();
+            let is_own = !self.made && matches!(self.place.root, Root::Object(_));
+            if ends && !is_own || node != from && goes_on(node) {
+                return false;
+            }
+            open.extend(self.ways_behind(context, node));
+        }
+        true
+    }
+
+    /// Returns the nodes that control may reach from a node while there is something to clean up:
+    /// the pointer to it is not null.
+    fn ways_behind(&self, context: &Context<'_, '_, '_>, node: NodeIndex) -> Vec<NodeIndex> {
+        let flow = context.flow;
+        let successors = &flow.graph.nodes[node].successors;
+        let test = flow.expression_of(node).filter(|_| successors.len() > 1).and_then(null_test);
+        let test = test.filter(|(variable, _)| {
+            let pointer = Place::whole(Root::Variable(*variable));
+            flow.led_to_at(&pointer, node).contains(&self.place)
+        });
+        let is_possible = |next: &NodeIndex| match (test, &flow.graph.nodes[*next].kind) {
+            (Some((_, if_true)), NodeKind::Outcome { holds, .. }) => *holds == if_true,
+            _ => true,
+        };
+        successors.iter().copied().filter(is_possible).collect()
+    }
+
+    fn is_cleaned_by(&self, context: &Context<'_, '_, '_>, node: NodeIndex) -> bool {
+        let flow = context.flow;
+        let mut accesses = flow.effects[node].accesses.iter();
+        let ends = accesses
+            .any(|one| one.kind == AccessKind::End && flow.may_share(&one.place, &self.place));
+        ends || !self.made && flow.resets(node, &self.place)
+    }
 }
