@@ -36,7 +36,7 @@ mod write_after_write;
 
 use std::{cell::OnceCell, collections::BTreeSet, fmt, rc::Rc};
 
-pub(crate) use self::values::{reads, writers};
+pub(crate) use self::values::{Read, reads, writers};
 use crate::{
     api::Server,
     flow::{Flow, place::Place},

@@ -23,6 +23,7 @@ use crate::{
         Callee, Expression, ExpressionKind, Function, LoopForm, MacroUse, Program, Statement,
         StatementKind, Type,
     },
+    parallel,
     source::Range,
 };
 
@@ -185,8 +186,9 @@ pub fn find<'a>(
     if !marked.is_empty() {
         return Ok(marked);
     }
-    let recognised = |function| recognised(program, models, summaries, function);
-    let found: Vec<_> = program.functions.iter().filter_map(recognised).collect();
+    let recognised = |function: &&'a Function| recognised(program, models, summaries, function);
+    let functions: Vec<&Function> = program.functions.iter().collect();
+    let found: Vec<_> = parallel::map(&functions, &recognised).into_iter().flatten().collect();
     if found.is_empty() {
         return Err(NoTransaction::NotFound {
             unknown: unknown_calls(program, models, summaries),

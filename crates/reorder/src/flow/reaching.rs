@@ -37,12 +37,27 @@ pub struct Definitions<'a> {
     of_node: Vec<Vec<DefinitionIndex>>,
     /// Of each node, the nodes that may come before it.
     predecessors: Vec<Vec<NodeIndex>>,
-    /// The results of [`Definitions::reaching_always`]: the rules ask for the same places again.
+    /// The facts of places: the rules ask for the same ones again.
     found: RefCell<HashMap<Place, Found>>,
 }
 
-/// The definitions of a place that reach each node, as far as they were asked for.
-type Found = HashMap<NodeIndex, Rc<[DefinitionIndex]>>;
+/// The facts of a place.
+#[derive(Debug)]
+struct Found {
+    /// Of each node, what of the place it writes.
+    writes: Rc<[Writes]>,
+    /// The definitions that reach each node, as far as they were asked for.
+    at: HashMap<NodeIndex, Rc<[DefinitionIndex]>>,
+}
+
+/// The writes of a node that may share bytes with a place.
+#[derive(Debug, Default)]
+struct Writes {
+    /// The definitions whose value may still be there behind the node.
+    definitions: Vec<DefinitionIndex>,
+    /// True if the node overwrites all of the place.
+    overwrites: bool,
+}
 
 impl<'a> Definitions<'a> {
     /// Finds the definitions.
@@ -98,18 +113,20 @@ impl<'a> Definitions<'a> {
         place: &Place,
         shares: impl Fn(&Place) -> bool,
     ) -> Rc<[DefinitionIndex]> {
-        let known = self.found.borrow().get(place).and_then(|found| found.get(&node).cloned());
+        let known = self.found.borrow().get(place).and_then(|found| found.at.get(&node).cloned());
         known.unwrap_or_else(|| {
             let reaching: Rc<[_]> = self.reaching(node, place, shares, |_, _| true).into();
             let mut found = self.found.borrow_mut();
-            found.entry(place.clone()).or_default().insert(node, Rc::clone(&reaching));
+            if let Some(found) = found.get_mut(place) {
+                found.at.insert(node, Rc::clone(&reaching));
+            }
             reaching
         })
     }
 
     /// Returns the definitions of a place that reach the begin of a node, in order. `shares` says
-    /// which places may share bytes with it, and `follows` along which steps of control, from one
-    /// node to the next, they come.
+    /// which places may share bytes with it: it is always the same function; and `follows` along
+    /// which steps of control, from one node to the next, they come.
     pub fn reaching(
         &self,
         node: NodeIndex,
@@ -117,6 +134,7 @@ impl<'a> Definitions<'a> {
         shares: impl Fn(&Place) -> bool,
         follows: impl Fn(NodeIndex, NodeIndex) -> bool,
     ) -> Vec<DefinitionIndex> {
+        let writes = self.writes_of(place, shares);
         let mut found = Vec::new();
         let mut seen = vec![false; self.of_node.len()];
         let before = |to: NodeIndex| {
@@ -129,22 +147,37 @@ impl<'a> Definitions<'a> {
             if std::mem::replace(&mut seen[node], true) {
                 continue;
             }
-            let mut overwritten = false;
-            for &definition in self.of_node[node].iter().rev() {
-                let one = &self.all[definition];
-                if shares(&one.place) {
-                    found.push(definition);
-                }
-                overwritten = one.strong && one.place.covers(place);
-                if overwritten {
-                    break;
-                }
-            }
-            if !overwritten {
+            found.extend(&writes[node].definitions);
+            if !writes[node].overwrites {
                 open.extend(before(node));
             }
         }
         found.sort_unstable();
         found
+    }
+
+    /// Returns, of each node, what of a place it writes.
+    fn writes_of(&self, place: &Place, shares: impl Fn(&Place) -> bool) -> Rc<[Writes]> {
+        if let Some(found) = self.found.borrow().get(place) {
+            return Rc::clone(&found.writes);
+        }
+        let of_node = |definitions: &Vec<DefinitionIndex>| {
+            let mut writes = Writes::default();
+            for &definition in definitions.iter().rev() {
+                if writes.overwrites {
+                    break;
+                }
+                let one = &self.all[definition];
+                if shares(&one.place) {
+                    writes.definitions.push(definition);
+                }
+                writes.overwrites = one.strong && one.place.covers(place);
+            }
+            writes
+        };
+        let writes: Rc<[Writes]> = self.of_node.iter().map(of_node).collect();
+        let found = Found { writes: Rc::clone(&writes), at: HashMap::new() };
+        self.found.borrow_mut().insert(place.clone(), found);
+        writes
     }
 }

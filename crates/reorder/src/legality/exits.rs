@@ -35,7 +35,7 @@ use crate::{
     schema::{Event, Schema, Table},
     solve::UnitIndex,
     sql::TableAccess,
-    units::{Exit, Unit},
+    units::Exit,
 };
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
@@ -252,8 +252,8 @@ fn decides(context: &Context<'_, '_, '_>, index: UnitIndex, condition: NodeIndex
     let unit = &context.units.units[index];
     let runs_query = |node: NodeIndex| !context.flow.effects[node].queries.is_empty();
     let (all, direct) = (
-        reached(context, unit, condition, &|_| false),
-        reached(context, unit, condition, &runs_query),
+        reached(context, index, condition, &|_| false),
+        reached(context, index, condition, &runs_query),
     );
     let is_by_query = |exit: &Exit| exit.on_failure || is_answered(context, index, exit);
     unit.exits()
@@ -264,14 +264,14 @@ fn decides(context: &Context<'_, '_, '_>, index: UnitIndex, condition: NodeIndex
 /// passing a node at which it `stops`.
 fn reached(
     context: &Context<'_, '_, '_>,
-    unit: &Unit<'_>,
+    unit: UnitIndex,
     from: NodeIndex,
     stops: &dyn Fn(NodeIndex) -> bool,
 ) -> BTreeSet<NodeIndex> {
-    let own: BTreeSet<NodeIndex> = unit.nodes().collect();
+    let is_own = |node: NodeIndex| context.units.of_node(node) == Some(unit);
     let (mut open, mut reached) = (vec![from], BTreeSet::new());
     while let Some(node) = open.pop() {
-        if own.contains(&node) && !stops(node) && reached.insert(node) {
+        if is_own(node) && !stops(node) && reached.insert(node) {
             open.extend(&context.flow.graph.nodes[node].successors);
         }
     }

@@ -5,12 +5,19 @@
 //! **Safe because** of the three conditions in [`values`](super::values), of which this is the
 //! third.
 
+use std::collections::BTreeMap;
+
 use super::{Context, Found, Rule, values};
-use crate::solve::Outside;
+use crate::{
+    flow::place::Place,
+    solve::{Outside, UnitIndex},
+};
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
+    let mut writers: BTreeMap<&Place, Vec<UnitIndex>> = BTreeMap::new();
     for read in found.reads(context).iter() {
-        for unit in values::writers(context, &read.place) {
+        let of_place = || values::writers(context, &read.place);
+        for &unit in writers.entry(&read.place).or_insert_with(of_place).iter() {
             let reason = || values::written(context, unit, &read.place);
             if unit == read.unit || read.writers.contains(&unit) {
                 continue;

@@ -17,7 +17,7 @@ use crate::{
         place::{Place, Root},
     },
     ir::VariableIndex,
-    legality::{Context, reads, writers},
+    legality::{Context, Read, writers},
     solve::UnitIndex,
 };
 
@@ -45,18 +45,19 @@ pub(super) struct Shared {
 }
 
 impl Conflicts {
-    /// Adds the conflicts of a transaction in which each web has a name of its own, for an order
-    /// of its units.
-    pub(super) fn add(
-        &mut self,
+    /// Finds the conflicts of a transaction in which each web has a name of its own, for an order
+    /// of its units. `reads` are those of all units.
+    pub(super) fn of(
         context: &Context<'_, '_, '_>,
+        reads: &[Read],
         order: &[UnitIndex],
         named: &Named<'_>,
-    ) {
+    ) -> Conflicts {
+        let mut found = Conflicts::default();
         let web_of = webs(context, named);
         let mut place = vec![0; order.len()];
         order.iter().enumerate().for_each(|(at, &unit)| place[unit] = at);
-        for read in reads(context) {
+        for read in reads {
             let Root::Variable(variable) = read.place.root else { continue };
             let Some(&own) = web_of.get(&variable) else { continue };
             for (&other, &web) in web_of.iter().filter(|(_, web)| **web != own) {
@@ -77,14 +78,22 @@ impl Conflicts {
                         let write = statement(context, unit, other, false);
                         let read = statement(context, read.unit, variable, true);
                         let pair = (own.min(web), own.max(web));
-                        self.pairs.entry(pair).or_insert(Conflicting { write, read });
+                        found.pairs.entry(pair).or_insert(Conflicting { write, read });
                     }
                 }
             }
         }
+        found
     }
 
-    fn of(&self, one: usize, other: usize) -> Option<Conflicting> {
+    /// Adds the conflicts of a later transaction.
+    pub(super) fn add(&mut self, later: Conflicts) {
+        for (pair, one) in later.pairs {
+            self.pairs.entry(pair).or_insert(one);
+        }
+    }
+
+    fn between(&self, one: usize, other: usize) -> Option<Conflicting> {
         self.pairs.get(&(one.min(other), one.max(other))).copied()
     }
 
@@ -98,10 +107,10 @@ impl Conflicts {
         for &web in read.iter().chain(&unread) {
             let conflict = |name: usize| {
                 let sharing = of_web.iter().enumerate().filter(|(_, one)| **one == Some(name));
-                sharing.into_iter().find_map(|(other, _)| self.of(web, other))
+                sharing.into_iter().find_map(|(other, _)| self.between(web, other))
             };
             let free = (0..=reasons.len()).find(|&name| conflict(name).is_none());
-            let shares = |other: &&usize| self.of(web, **other).is_none();
+            let shares = |other: &&usize| self.between(web, **other).is_none();
             let partner =
                 if plan.webs[web].is_read { Some(&web) } else { read.iter().find(shares) };
             of_web[web] = match (free, partner) {

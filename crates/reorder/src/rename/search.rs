@@ -24,8 +24,8 @@ use crate::{
     api::Models,
     flow::{Flow, summary::Summaries},
     ir::Program,
-    legality::{self, Rule},
-    rewrite::{self, Options, Report, Rewritten, Source, for_each_transaction},
+    legality::{self, Rule, reads},
+    rewrite::{self, Options, Report, Rewritten, Source, map_transactions},
     schema::Schema,
     solve::Limits,
     source::{self, Edit},
@@ -248,18 +248,24 @@ impl<'s, E> Search<'s, E> {
     fn share(&self, apart: &Renamed, chosen: &mut [Chosen<'_>]) -> Vec<(usize, usize)> {
         let Setting { models, schema, options } = self.setting;
         let mut conflicts: Vec<Conflicts> = chosen.iter().map(|_| Conflicts::default()).collect();
-        let mut reports = apart.rewritten.transactions.iter();
         let (program, text) = (&apart.program, apart.text.as_str());
         let source = Source { program, text, models, schema, options };
-        let _ = for_each_transaction(&source, &mut |context, _, transaction| {
-            let Some(report) = reports.next() else { return Ok(()) };
-            for (one, conflicts) in chosen.iter().zip(&mut conflicts) {
-                if one.candidate.function == transaction.function.name {
-                    conflicts.add(context, &report.solution.order, &one.named());
-                }
-            }
-            Ok(())
+        let all: &[Chosen<'_>] = chosen;
+        let found = map_transactions(&source, |before: &mut usize, context, _, transaction| {
+            let function = transaction.function.name.as_str();
+            let mut reports = apart.rewritten.transactions.iter();
+            let report = reports.by_ref().filter(|one| one.function == function).nth(*before);
+            *before += 1;
+            let own = all.iter().enumerate().filter(|(_, one)| one.candidate.function == function);
+            let own: Vec<(usize, &Chosen<'_>)> = own.collect();
+            let Some(report) = report.filter(|_| !own.is_empty()) else { return Ok(Vec::new()) };
+            let (reads, order) = (reads(context), &report.solution.order);
+            let of = |one: &Chosen<'_>| Conflicts::of(context, &reads, order, &one.named());
+            Ok(own.into_iter().map(|(at, one)| (at, of(one))).collect())
         });
+        for (at, later) in found.into_iter().flatten().flatten() {
+            conflicts[at].add(later);
+        }
         let mut all_unplaced = Vec::new();
         for (at, (one, conflicts)) in chosen.iter_mut().zip(conflicts).enumerate() {
             let Shared { of_web, mut reasons, unplaced } = conflicts.names(one.plan);

@@ -53,6 +53,7 @@ struct Use {
 
 /// The values that flow between pieces.
 struct Uses {
+    /// The uses, in the order of the pieces that they flow to.
     all: Vec<Use>,
     /// The pieces with a value that is used outside of the transaction.
     used_outside: BTreeSet<usize>,
@@ -92,6 +93,15 @@ impl Uses {
         }
         Uses { all, used_outside }
     }
+
+    /// Returns the values that flow to a piece.
+    fn to(&self, at: usize) -> &[Use] {
+        let (first, end) = (
+            self.all.partition_point(|one| one.to < at),
+            self.all.partition_point(|one| one.to <= at),
+        );
+        &self.all[first..end]
+    }
 }
 
 /// Gives pieces that use the result of exactly one query to that query's unit.
@@ -109,14 +119,13 @@ fn join_results(
         // Code behind an exit that prints the error does so for any query: the exit belongs to one
         // of which the piece uses something else as well.
         let asks = pieces[at].nodes.iter().any(|&node| flow.exposed_reads(node).contains(&&error));
-        let uses_more = |from: usize| {
-            uses.all.iter().any(|one| one.to == at && one.from == from && one.place != error)
-        };
-        let results = uses.all.iter().filter(|one| {
+        let own = uses.to(at);
+        let uses_more = |from: usize| own.iter().any(|one| one.from == from && one.place != error);
+        let results = own.iter().filter(|one| {
             let root = &one.place.root;
             let is_last = matches!(root, Root::Last | Root::LastWrite);
             let is_asked = one.place != error || asks || uses_more(one.from);
-            one.to == at && (root.is_object() || is_last && is_asked)
+            root.is_object() || is_last && is_asked
         });
         let owners: BTreeSet<Option<usize>> = results.map(|one| owner[one.from]).collect();
         if let [Some(only)] = owners.into_iter().collect::<Vec<_>>()[..] {
