@@ -255,20 +255,6 @@ impl<'a, 'p> Flow<'a, 'p> {
         exposed.map(|(_, access)| &access.place).collect()
     }
 
-    /// Returns, of each node, true if the value that a place has at its begin may be read: at the
-    /// node, or behind it before something overwrites the place.
-    pub(crate) fn live_at(&self, place: &Place) -> Vec<bool> {
-        let reads = |node: &NodeIndex| self.exposed_reads(*node).contains(&place);
-        self.definitions.live_at(place, (0..self.graph.nodes.len()).filter(reads))
-    }
-
-    /// Returns true if a node makes an object.
-    pub(crate) fn makes_object(&self, node: NodeIndex) -> bool {
-        let made = Place::whole(Root::Object(node));
-        let mut accesses = self.effects[node].accesses.iter();
-        accesses.any(|one| one.kind != AccessKind::Read && one.place == made)
-    }
-
     /// Returns true if a node may end the run of a statement, so that it can run again.
     pub(crate) fn resets(&self, node: NodeIndex, statement: &Place) -> bool {
         self.effects[node].resets.iter().any(|one| self.may_share(one, statement))
@@ -320,6 +306,14 @@ impl<'a, 'p> Flow<'a, 'p> {
     /// Returns true if a call uses a prepared statement.
     pub fn uses_statement(&self, callee: &Callee) -> bool {
         self.around.models.call(callee).is_some_and(|call| call.statement.is_some())
+    }
+
+    /// Returns true for a call that a model describes.
+    pub(crate) fn has_model(&self, call: &Expression) -> bool {
+        match &call.kind {
+            ExpressionKind::Call { callee, .. } => self.around.models.call(callee).is_some(),
+            _ => false,
+        }
     }
 
     /// Returns true if a function belongs to the database interface, or only runs queries.

@@ -231,8 +231,8 @@ pub struct Function {
     /// definition may replace it".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaceable: Option<String>,
-    /// If the IR does not represent all of the body, the names of functions that stand in it,
-    /// without their scopes.
+    /// The names of functions, without their scopes, that stand in code which the IR does not
+    /// represent.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub hidden: BTreeSet<String>,
     /// The parameters, in order, as a call has its arguments.
@@ -242,18 +242,24 @@ pub struct Function {
 }
 
 impl Function {
-    /// Returns true if the IR does not represent a part of the body.
-    pub fn has_opaque_code(&self) -> bool {
-        let mut found = false;
+    /// Returns its own name and the names in its body that may be those of functions, without their
+    /// scopes.
+    pub(crate) fn named(&self) -> BTreeSet<&str> {
+        let mut named = BTreeSet::from([plain(&self.name)]);
         self.body.walk(&mut |statement| {
-            found |= matches!(statement.kind, StatementKind::Opaque(_));
             for expression in statement.expressions() {
-                expression.walk(&mut |one| {
-                    found |= matches!(one.kind, ExpressionKind::Opaque(_));
+                expression.walk(&mut |one| match &one.kind {
+                    ExpressionKind::Call { callee: Callee::Function(name), .. }
+                    | ExpressionKind::Call { callee: Callee::Field(name), .. }
+                    | ExpressionKind::Construct(name, _)
+                    | ExpressionKind::Constant(name) => {
+                        named.insert(plain(name));
+                    }
+                    _ => {}
                 });
             }
         });
-        found
+        named
     }
 
     /// Returns the parameters that the function declares: all but the object of a method.

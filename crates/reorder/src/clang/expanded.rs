@@ -273,6 +273,11 @@ impl<'a> Source<'a> {
         self.tokens.get(place).map_or("", |token| token.range.of(&self.expanded))
     }
 
+    /// Returns the number of tokens.
+    pub(super) fn len(&self) -> usize {
+        self.tokens.len()
+    }
+
     /// Returns the tokens within a range of the expanded text.
     pub(super) fn span(&self, start: usize, end: usize) -> Option<Span> {
         let first = self.tokens.partition_point(|token| token.range.end <= start);

@@ -10,9 +10,27 @@ use super::{
     types,
 };
 use crate::{
-    ir::{Function, Statement, StatementKind, Type, VariableIndex, plain},
+    ir::{Function, Language, Statement, StatementKind, Type, VariableIndex, plain},
     source::Range,
 };
+
+/// The keywords that may stand in front of a parenthesis.
+const KEYWORDS: [&str; 14] = [
+    "if",
+    "for",
+    "while",
+    "switch",
+    "return",
+    "sizeof",
+    "catch",
+    "alignof",
+    "_Alignof",
+    "typeof",
+    "decltype",
+    "noexcept",
+    "__attribute__",
+    "operator",
+];
 
 impl<'tu> Lowering<'tu, '_> {
     /// Returns the functions that are defined in the file.
@@ -66,6 +84,13 @@ impl<'tu> Lowering<'tu, '_> {
             let of_name = self.definitions.entry(types::qualified_name(entity)).or_default();
             of_name.extend(entity.get_usr());
         }
+        if self.language == Language::Cpp {
+            let spans: Vec<Span> = defined.iter().filter_map(|&one| self.span(one)).collect();
+            let is_inside = |place| spans.iter().any(|one| (one.first..=one.last).contains(&place));
+            let names = self.functions_among((0..self.source.len()).filter(|&one| !is_inside(one)));
+            let own: BTreeSet<&str> = self.definitions.keys().map(|name| plain(name)).collect();
+            self.outside = names.difference(&own).map(|&name| name.to_owned()).collect();
+        }
     }
 
     /// Returns the name by which a call names its function: with the types of the parameters if the
@@ -108,24 +133,32 @@ impl<'tu> Lowering<'tu, '_> {
         let hidden = BTreeSet::new();
         let mut function =
             Function { name, range, result, method, replaceable, hidden, parameters, body };
-        if function.has_opaque_code() {
-            function.hidden = self.functions_named_in(span);
-        }
+        function.hidden = self.hidden(span, &function);
         Some(function)
     }
 
-    /// Returns the names of functions in the tokens of a function: those of calls, and those that
-    /// the file defines.
-    fn functions_named_in(&self, span: Span) -> BTreeSet<String> {
+    /// Returns the names of functions in the tokens of a function, those of calls and those that
+    /// the file defines, as far as they do not stand in its representation.
+    fn hidden(&self, span: Span, function: &Function) -> BTreeSet<String> {
+        let represented = function.named();
+        let named = self.functions_among(span.first..=span.last);
+        let hidden = named.difference(&represented).map(|&name| name.to_owned());
+        hidden.chain(self.outside.iter().cloned()).collect()
+    }
+
+    /// Returns the names of functions among some tokens: those of calls, those that a `_Generic`
+    /// may choose, and those that the file defines.
+    fn functions_among(&self, places: impl Iterator<Item = usize>) -> BTreeSet<&str> {
         let token = |place| self.source.token(place);
         let defined: BTreeSet<&str> = self.definitions.keys().map(|name| plain(name)).collect();
         let is_function = |&place: &usize| {
-            let is_name = token(place).starts_with(|one: char| one == '_' || one.is_alphabetic());
-            let is_called = place < span.last && token(place + 1) == "(";
-            is_name && (is_called || defined.contains(token(place)))
+            let (name, next) = (token(place), token(place + 1));
+            let is_name = name.starts_with(|one: char| one == '_' || one.is_alphabetic());
+            let is_chosen = place > 0 && token(place - 1) == ":";
+            let is_function = next == "(" || is_chosen || defined.contains(name);
+            is_name && !KEYWORDS.contains(&name) && is_function
         };
-        let places = (span.first..=span.last).filter(is_function);
-        places.map(|place| token(place).to_owned()).collect()
+        places.filter(is_function).map(token).collect()
     }
 
     fn body(&mut self, entity: Entity<'tu>, span: Span, whole: Range, template: bool) -> Statement {
@@ -144,7 +177,7 @@ impl<'tu> Lowering<'tu, '_> {
         });
         let reason = match (body, block, place) {
             _ if template => "the code of a template",
-            _ if coroutine.is_some() && self.language == crate::ir::Language::Cpp => "a coroutine",
+            _ if coroutine.is_some() && self.language == Language::Cpp => "a coroutine",
             _ if initializes => "the member initializers of a constructor",
             (Some(body), ..) if body.get_kind() == EntityKind::TryStmt => {
                 "`try` around the body of a function"

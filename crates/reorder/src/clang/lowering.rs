@@ -31,6 +31,9 @@ pub(super) struct Lowering<'tu, 's> {
     known: HashMap<Entity<'tu>, VariableIndex>,
     /// The functions that the file defines, by their names: the identifiers of those of one name.
     pub(super) definitions: BTreeMap<String, BTreeSet<Usr>>,
+    /// In C++, the names of functions of other files that stand outside of the functions: calls in
+    /// the initializers of members, which any function may run.
+    pub(super) outside: BTreeSet<String>,
     /// The functions of which a declaration says that another definition may replace theirs.
     pub(super) weak: HashSet<Usr>,
     /// The object of the method that is lowered.
@@ -64,6 +67,7 @@ impl<'tu, 's> Lowering<'tu, 's> {
             sizes: BTreeMap::new(),
             known: HashMap::new(),
             definitions: BTreeMap::new(),
+            outside: BTreeSet::new(),
             weak: HashSet::new(),
             this: None,
             returns_reference: false,

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     api::{Call, Role, Server},
-    ir::{Callee, Callers, Expression, ExpressionKind, Function, LastSeen, Type},
+    ir::{Callee, Callers, Expression, ExpressionKind, Function, Language, LastSeen, Type},
 };
 
 impl<'a> Flow<'a, '_> {
@@ -43,18 +43,25 @@ impl<'a> Flow<'a, '_> {
             return None;
         }
         let leading = self.leading();
-        let is_addressed = self.is_addressed(&leading);
+        let any_calls = self.any_may_call(&leading);
         let functions = self.around.program.functions.iter();
         let callers = functions.filter(|one| {
-            let calls_it = self.calls().may_be_called_by(one).any(|name| leading.contains(name));
-            calls_it || is_addressed && one.name != self.name
+            let mut called = self.calls().may_be_called_by(one);
+            called.any(|name| leading.contains(name)) || any_calls && one.name != self.name
         });
         let asking = callers.filter_map(|one| {
             let seen = self.questions_of(one, &mut BTreeSet::new())?;
-            let asks = is_addressed || self.asks_behind(one, &leading);
+            let asks = any_calls || !one.hidden.is_empty() || self.asks_behind(one, &leading);
             asks.then_some((one.name.as_str(), seen))
         });
         asking.max_by_key(|(_, seen)| *seen)
+    }
+
+    /// Returns true if any function of the file may call one of the leading functions or run behind
+    /// such a call: by an address, or since C++ calls constructors, destructors and operators that
+    /// the IR does not show.
+    fn any_may_call(&self, leading: &BTreeSet<&str>) -> bool {
+        self.around.program.language == Language::Cpp || self.is_addressed(leading)
     }
 
     /// Returns true if a variable or a function of the file has the address of one of the leading
@@ -124,12 +131,8 @@ impl<'a> Flow<'a, '_> {
     pub(crate) fn callers_read_error(&self) -> bool {
         *self.known.callers_read_error.get_or_init(|| {
             let (leading, mut seen) = (self.leading(), BTreeSet::from([self.name]));
-            let is_addressed = self.is_addressed(&leading);
-            let is_caller = |one: &&Function| {
-                // The end of an object calls its destructor.
-                let is_destructor = one.name.contains('~');
-                is_addressed || is_destructor || leading.contains(one.name.as_str())
-            };
+            let any_calls = self.any_may_call(&leading);
+            let is_caller = |one: &&Function| any_calls || leading.contains(one.name.as_str());
             let mut callers = self.around.program.functions.iter().filter(is_caller);
             self.around.program.left_out.callers.read_error
                 || self.reads_error_at_first()
@@ -232,18 +235,23 @@ impl<'a> Flow<'a, '_> {
         known: &mut BTreeSet<&'a str>,
     ) -> Option<LastSeen> {
         let mut found: BTreeSet<LastSeen> = BTreeSet::new();
-        for_each_expression(function, &mut |one| {
-            if let ExpressionKind::Call { callee, .. } = &one.kind
-                && let Some(model) =
-                    self.around.models.call(callee).filter(|one| self.is_asked(one))
-            {
-                let of_insert = matches!(callee, Callee::Function(name) if name.ends_with("rowid"));
-                found.insert(match model.last_write {
-                    false => LastSeen::Queries,
-                    true if of_insert => LastSeen::Inserts,
-                    true => LastSeen::Writes,
-                });
+        let question = |callee: &Callee| {
+            let model = self.around.models.call(callee).filter(|one| self.is_asked(one))?;
+            let of_insert = matches!(callee, Callee::Function(name) if name.ends_with("rowid"));
+            Some(match model.last_write {
+                false => LastSeen::Queries,
+                true if of_insert => LastSeen::Inserts,
+                true => LastSeen::Writes,
+            })
+        };
+        let hidden = function.hidden.iter().map(|name| Callee::Function(name.clone()));
+        found.extend(hidden.filter_map(|callee| question(&callee)));
+        for_each_expression(function, &mut |one| match &one.kind {
+            ExpressionKind::Call { callee, .. } => found.extend(question(callee)),
+            ExpressionKind::Constant(name) => {
+                found.extend(question(&Callee::Function(name.clone())));
             }
+            _ => {}
         });
         known.insert(&function.name);
         for name in self.calls().may_be_called_by(function) {

@@ -1,4 +1,4 @@
-//! Live variables: those that a node, or one that may come behind it, may still read.
+//! Live variables and places: those that a node, or one that may come behind it, may still read.
 
 use std::collections::BTreeSet;
 
@@ -27,6 +27,13 @@ impl Flow<'_, '_> {
             }
         }
         live
+    }
+
+    /// Returns, of each node, true if the value that a place has at its begin may be read: at the
+    /// node, or behind it before something overwrites the place.
+    pub(crate) fn live_at(&self, place: &Place) -> Vec<bool> {
+        let reads = |node: &NodeIndex| self.exposed_reads(*node).contains(&place);
+        self.definitions.live_at(place, (0..self.graph.nodes.len()).filter(reads))
     }
 
     fn live_before(&self, node: NodeIndex, live: &Live) -> BTreeSet<VariableIndex> {

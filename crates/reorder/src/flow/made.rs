@@ -1,9 +1,22 @@
-//! The objects that calls make and store through a pointer: `asprintf(&text, …)`.
+//! The objects that calls make, and store through a pointer: `asprintf(&text, …)`.
 
-use super::{Flow, access::AccessKind, escape::plain_variable, graph::NodeIndex, place::Place};
+use super::{
+    Flow,
+    access::AccessKind,
+    escape::plain_variable,
+    graph::NodeIndex,
+    place::{Place, Root},
+};
 use crate::ir::{Expression, ExpressionKind, VariableIndex};
 
 impl<'a> Flow<'a, '_> {
+    /// Returns true if a node makes an object.
+    pub(crate) fn makes_object(&self, node: NodeIndex) -> bool {
+        let made = Place::whole(Root::Object(node));
+        let mut accesses = self.effects[node].accesses.iter();
+        accesses.any(|one| one.kind != AccessKind::Read && one.place == made)
+    }
+
     /// Returns true if the only write of a variable by a node is that of a call which stores a new
     /// object there.
     pub(super) fn stores_new(&self, place: &Place, node: NodeIndex) -> bool {

@@ -17,8 +17,9 @@ use crate::{
         cleanup::null_test,
         graph::{NodeIndex, NodeKind},
         place::{Place, Root},
+        reaching::Definition,
     },
-    ir::Scope,
+    ir::{Expression, ExpressionKind, Scope, VariableIndex},
     solve::{Outside, UnitIndex},
     units::{Barrier, Piece},
 };
@@ -87,26 +88,73 @@ fn is_ended(context: &Context<'_, '_, '_>, object: &Place) -> bool {
     accesses.any(|one| one.kind == AccessKind::End && flow.may_share(&one.place, object))
 }
 
-/// Returns true if the function returns an object, or stores it in more than local variables. If
-/// not, no code behind the function can end it.
+/// Returns true if the function may return an object, or pass on its address in another way than
+/// to calls that a model describes. If it does not, no code behind the function can end it.
 fn leaves(context: &Context<'_, '_, '_>, object: &Place, maker: NodeIndex) -> bool {
     let flow = context.flow;
-    let is_it = |value: &'_ _, node| flow.targets(value, node).contains(object);
     let is_local = |place: &Place| match place.variable() {
         Some(variable) => {
             place.path.is_empty() && context.program.variable(variable).scope == Scope::Local
         }
         None => place.root.is_object() || matches!(place.root, Root::Last | Root::LastWrite),
     };
-    let stores = flow.definitions.all.iter().any(|one| {
-        !is_local(&one.place)
-            && (one.node == maker || one.value.is_some_and(|value| is_it(value, one.node)))
-    });
-    let returns = flow.graph.nodes.iter().enumerate().any(|(node, point)| match point.kind {
-        NodeKind::Return(Some(value)) => is_it(value, node),
+    let holds = |one: &&Definition<'_>| {
+        let is_it = |value| flow.targets(value, one.node).contains(object);
+        one.node == maker || one.value.is_some_and(is_it)
+    };
+    let stored: Vec<&Place> =
+        flow.definitions.all.iter().filter(holds).map(|one| &one.place).collect();
+    let holders: BTreeSet<VariableIndex> =
+        stored.iter().filter_map(|place| place.variable()).collect();
+    let is_returned = matches!(flow.graph.nodes[maker].kind, NodeKind::Return(_));
+    is_returned
+        || !stored.into_iter().all(is_local)
+        || (0..flow.graph.nodes.len()).any(|node| !only_passes(context, node, &holders, maker))
+}
+
+/// Returns true if a node does no more with the pointers in some variables than to pass them to
+/// calls that a model describes, to compare them with null, and to store them in these variables.
+fn only_passes(
+    context: &Context<'_, '_, '_>,
+    node: NodeIndex,
+    holders: &BTreeSet<VariableIndex>,
+    maker: NodeIndex,
+) -> bool {
+    let flow = context.flow;
+    let Some(whole) = flow.expression_of(node) else { return true };
+    let holder = |one: &Expression| match one.without_casts().kind {
+        ExpressionKind::Variable(variable) => holders.contains(&variable),
         _ => false,
+    };
+    let address = |one: &Expression| match &one.without_casts().kind {
+        ExpressionKind::Address(operand) => node == maker && holder(operand),
+        _ => false,
+    };
+    let is_test = flow.graph.nodes[node].successors.len() > 1 && holder(whole);
+    let (mut uses, mut allowed) = (0, usize::from(is_test));
+    whole.walk(&mut |one| match &one.kind {
+        ExpressionKind::Variable(variable) => uses += usize::from(holders.contains(variable)),
+        ExpressionKind::Call { arguments, .. } if flow.has_model(one) => {
+            let given = arguments.iter().filter(|argument| {
+                let is_result = flow.type_of(argument) == flow.type_of(one);
+                address(argument) || holder(argument) && !is_result
+            });
+            allowed += given.count();
+        }
+        ExpressionKind::Assign { operator: None, target, value } if holder(target) => {
+            allowed += 1 + usize::from(holder(value));
+        }
+        ExpressionKind::Unary(operator, operand) if operator == "!" => {
+            allowed += usize::from(holder(operand));
+        }
+        ExpressionKind::Binary(operator, left, right)
+            if matches!(operator.as_str(), "==" | "!=" | "&&" | "||") =>
+        {
+            allowed += usize::from(holder(left)) + usize::from(holder(right));
+        }
+        _ => {}
     });
-    stores || returns
+    uses == allowed
 }
 
 /// Returns true if the object that a node makes is ended without a call of the program: where the

@@ -1,0 +1,37 @@
+// The end of a variable of the caller asks for the rows of the last write.
+// api: sqlite
+// function: pay
+// expect: unchanged
+// keeps: outside effect, asks afterwards
+#include <stddef.h>
+#include <stdio.h>
+
+#include <sqlite3.h>
+
+#define RUN(sql) sqlite3_exec(db, sql, NULL, NULL, NULL)
+
+static int pay(sqlite3 *db)
+{
+    if (RUN("BEGIN IMMEDIATE") != SQLITE_OK)
+        return -1;
+    if (RUN("UPDATE region SET r_total = r_total + 1 WHERE r_id = 1") != SQLITE_OK)
+        goto undo;
+    if (RUN("UPDATE customer SET c_visits = c_visits + 1 WHERE c_id < 9") != SQLITE_OK)
+        goto undo;
+    if (RUN("COMMIT") == SQLITE_OK)
+        return 0;
+undo:
+    RUN("ROLLBACK");
+    return -1;
+}
+
+static void show(sqlite3 **db)
+{
+    printf("%d\n", sqlite3_changes(*db));
+}
+
+int pay_and_show(sqlite3 *db)
+{
+    __attribute__((cleanup(show))) sqlite3 *shown = db;
+    return pay(shown);
+}
