@@ -5,6 +5,9 @@
 //!
 //! In few programs the code behind the labels prints what it finds there. Only one query of these
 //! may fail: of two that do, another one may be the first in another order.
+//!
+//! Some programs with one label try a second time: then the pointers are null again, but for that
+//! of the first object, which each attempt makes before it uses it.
 
 use clearway_testkit::Random;
 
@@ -102,7 +105,13 @@ pub(crate) fn cleaned(seed: u64) -> Program {
     let objects: Vec<Object> =
         (0..random.between(2, 4)).map(|at| object(&mut random, &style, at)).collect();
     let mut head: Vec<String> = objects.iter().map(declaration).collect();
-    head.extend(["int value = 0, status = 1;", ""].map(str::to_string));
+    let retries = labels == Labels::One && random.chance(6);
+    let tries = if retries { ", tries = 0" } else { "" };
+    head.extend([format!("int value = 0, status = 1{tries};"), String::new()]);
+    if retries {
+        head.push("again:".to_string());
+        head.extend(nulls(&mut random, &objects));
+    }
     for early in objects.iter().filter(|one| one.early) {
         head.extend(lines(&prepared(early, "goto done;")));
     }
@@ -117,6 +126,10 @@ pub(crate) fn cleaned(seed: u64) -> Program {
         }
     }
     let mut tail = ending(&mut random, &objects, &style);
+    if retries {
+        let end = tail.len() - 1;
+        tail.splice(end..end, again(asks.is_some()));
+    }
     if labels == Labels::One && random.chance(25) {
         let block = in_place(&mut random, &objects, style.asks.is_some());
         let replaced = |text: &String| text.replace("\n    goto back;", &block);
@@ -164,6 +177,25 @@ fn object(random: &mut Random, style: &Style, at: u64) -> Object {
         early,
         null: early || labels == Labels::One || random.chance(50),
     }
+}
+
+/// Returns the statements that make the pointers null in front of an attempt.
+fn nulls(random: &mut Random, objects: &[Object]) -> Vec<String> {
+    let first =
+        usize::from(!objects[0].early && objects[0].then == Then::Stays && random.chance(50));
+    let own = objects[first..].iter().map(|one| format!("{} = NULL;", one.name));
+    let handed = objects.iter().filter(|one| one.then == Then::Handed);
+    own.chain(handed.map(|one| format!("{} = NULL;", one.heir()))).collect()
+}
+
+/// Returns the code behind the labels that tries a second time.
+fn again(asks: bool) -> Vec<String> {
+    let mut all = Vec::new();
+    if asks {
+        all.push("printf(\"attempt %d: %d\\n\", tries, value);".to_string());
+    }
+    all.extend(lines("if (status != 0 && tries++ == 0)\n    goto again;"));
+    all
 }
 
 fn declaration(one: &Object) -> String {
