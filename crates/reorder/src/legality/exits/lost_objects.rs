@@ -2,8 +2,8 @@
 //! transaction makes, or a statement that has run and that the function resets before the next run.
 //!
 //! An object has to be ended from the unit that makes it to the last one of the transaction that
-//! ends it. If no unit does, code behind the transaction ends it, or the caller gets it. In the same
-//! way the run of a statement has to be reset, unless the unit that runs it resets it first.
+//! ends it. If no unit does, code behind the transaction ends it, or the caller gets it. Likewise,
+//! the run of a statement has to be reset, unless the unit that runs it resets it first.
 //!
 //! **Safe because** each exit then leaves the objects that it left in the source, and statements
 //! that are ready to run.
