@@ -14,7 +14,6 @@ use super::{
     Flow,
     access::AccessKind,
     graph::{NodeIndex, NodeKind},
-    hooks,
     place::{Place, Root},
     test::is_null,
 };
@@ -155,18 +154,6 @@ impl<'a> Flow<'a, '_> {
             at = next;
         }
         None
-    }
-}
-
-impl Flow<'_, '_> {
-    /// Returns true for a call that gets, with an object, a function that only ends it:
-    /// `sqlite3_bind_text(statement, 1, text, -1, free)`.
-    pub(crate) fn passes_destructor(&self, call: &Expression) -> bool {
-        let ExpressionKind::Call { callee, arguments, .. } = &call.kind else { return false };
-        let models = self.around.models;
-        let Some(model) = models.call(callee) else { return false };
-        let mut hooks = model.hooks.iter().filter_map(|&one| arguments.get(one));
-        hooks.any(|hook| hooks::only_ends(models, hook))
     }
 }
 

@@ -4,7 +4,7 @@
 //! Which connection a hook belongs to is not asked: each query of the file may run it. A hook that
 //! looks at nothing but its arguments, and does nothing, is none.
 
-use super::{summary::for_each_expression, test};
+use super::{Flow, summary::for_each_expression, test};
 use crate::{
     api::{Call, Models},
     ir::{Callee, Expression, ExpressionKind as Kind, Function, Program, StatementKind},
@@ -43,6 +43,18 @@ pub(super) fn registers<'a>(
     found
 }
 
+impl Flow<'_, '_> {
+    /// Returns true for a call that gets, with an object, a function that only ends it:
+    /// `sqlite3_bind_text(statement, 1, text, -1, free)`.
+    pub(crate) fn passes_destructor(&self, call: &Expression) -> bool {
+        let Kind::Call { callee, arguments, .. } = &call.kind else { return false };
+        let models = self.around.models;
+        let Some(model) = models.call(callee) else { return false };
+        let mut hooks = model.hooks.iter().filter_map(|&one| arguments.get(one));
+        hooks.any(|hook| only_ends(models, hook))
+    }
+}
+
 /// Returns the name of the function that an argument is.
 fn function_name(hook: &Expression) -> Option<&str> {
     match &hook.kind {
@@ -59,7 +71,7 @@ fn is_special(hook: &Expression) -> bool {
 }
 
 /// Returns true for the name of a function that does nothing but to end an object: `free`.
-pub(super) fn only_ends(models: &Models, hook: &Expression) -> bool {
+fn only_ends(models: &Models, hook: &Expression) -> bool {
     let Some(name) = function_name(hook) else { return false };
     models.call(&Callee::Function(name.to_owned())).is_some_and(Call::only_ends)
 }

@@ -33,7 +33,8 @@ impl Flow<'_, '_> {
     /// node, or behind it before something overwrites the place.
     pub(crate) fn live_at(&self, place: &Place) -> Vec<bool> {
         let reads = |node: &NodeIndex| self.exposed_reads(*node).contains(&place);
-        self.definitions.live_at(place, (0..self.graph.nodes.len()).filter(reads))
+        let shares = |other: &Place| self.may_share(other, place);
+        self.definitions.live_at(place, shares, (0..self.graph.nodes.len()).filter(reads))
     }
 
     fn live_before(&self, node: NodeIndex, live: &Live) -> BTreeSet<VariableIndex> {

@@ -85,23 +85,23 @@ impl<'a> Definitions<'a> {
     }
 
     /// Returns, of each node, true if a path leads from its begin to one of some nodes on which
-    /// nothing overwrites all of a place.
-    pub(super) fn live_at(&self, place: &Place, to: impl Iterator<Item = NodeIndex>) -> Vec<bool> {
+    /// nothing overwrites all of a place. `shares` says which places may share bytes with it.
+    pub(super) fn live_at(
+        &self,
+        place: &Place,
+        shares: impl Fn(&Place) -> bool,
+        to: impl Iterator<Item = NodeIndex>,
+    ) -> Vec<bool> {
+        let writes = self.writes_of(place, shares);
         let mut live = vec![false; self.of_node.len()];
         let mut open: Vec<NodeIndex> = to.collect();
         while let Some(node) = open.pop() {
             if !std::mem::replace(&mut live[node], true) {
                 let before = self.predecessors[node].iter().copied();
-                open.extend(before.filter(|&before| !self.overwrites(before, place)));
+                open.extend(before.filter(|&before| !writes[before].overwrites));
             }
         }
         live
-    }
-
-    /// Returns true if a node always overwrites all of a place.
-    fn overwrites(&self, node: NodeIndex, place: &Place) -> bool {
-        let mut own = self.of_node[node].iter().map(|&one| &self.all[one]);
-        own.any(|one| one.strong && one.place.covers(place))
     }
 
     /// Returns the definitions of a place that reach the begin of a node along any steps of

@@ -1,0 +1,42 @@
+// The statement is reset in front of each run: an exit may leave it as it is.
+// api: sqlite
+// function: pay
+// expect: moves
+#include <stddef.h>
+
+#include <sqlite3.h>
+
+static sqlite3_stmt *region, *visit;
+
+void prepare(sqlite3 *db);
+void prepare(sqlite3 *db)
+{
+    sqlite3_prepare_v2(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1", -1, &region,
+                       NULL);
+    sqlite3_prepare_v2(db, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = ?", -1,
+                       &visit, NULL);
+}
+
+int pay(sqlite3 *db, int customer)
+{
+    if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+        return -1;
+    sqlite3_reset(region);
+    if (sqlite3_step(region) != SQLITE_DONE) {
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        return -2;
+    }
+    sqlite3_reset(visit);
+    sqlite3_bind_int(visit, 1, customer);
+    if (sqlite3_step(visit) != SQLITE_DONE) {
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        return -3;
+    }
+    if (sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK) {
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        return -4;
+    }
+    sqlite3_reset(region);
+    sqlite3_reset(visit);
+    return 0;
+}
