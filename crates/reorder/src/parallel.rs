@@ -2,7 +2,6 @@
 
 use std::{
     iter,
-    num::NonZero,
     panic::resume_unwind,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
@@ -11,10 +10,10 @@ use std::{
 /// The stack of a thread: statements and expressions may be deep.
 const STACK: usize = 64 << 20;
 
-/// Returns the results of `work` for all items, in their order. As many threads work as there are
-/// processors.
+/// Returns the results of `work` for all items, in their order. Twice as many threads work as there
+/// are processors: some may wait for the one that reads files.
 pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: &(dyn Fn(&T) -> R + Sync)) -> Vec<R> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(items.len());
+    let threads = thread::available_parallelism().map_or(1, |one| 2 * one.get()).min(items.len());
     let next = AtomicUsize::new(0);
     let take = || {
         let places = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));

@@ -201,16 +201,27 @@ pub fn rewrite(
     schema: &Schema,
     options: &Options,
 ) -> Result<Rewritten, Refused> {
-    let source = Source { program, text, models, schema, options };
-    let reordered =
-        map_transactions(&source, |ordinals: &mut Ordinals, context, summaries, transaction| {
+    let summaries = Summaries::of_program(program, models);
+    rewrite_with(&Source { program, text, models, schema, options }, &summaries)
+}
+
+/// Like [`rewrite`], with the summaries of the program.
+pub(crate) fn rewrite_with<'s>(
+    source: &Source<'s>,
+    summaries: &Summaries<'s>,
+) -> Result<Rewritten, Refused> {
+    let Source { program, text, models, options, .. } = *source;
+    let found = chosen(source, summaries)?;
+    let work =
+        |ordinals: &mut Ordinals, context: &Context<'_, '_, '_>, transaction: &Transaction<'_>| {
             let source = calls::Source { program, summaries, transaction };
             let calls = calls::calls(context.flow, &source, ordinals);
             let report = reorder(context, transaction, &calls, models, options)?;
             Ok((report, restructure::chunks(context.units, text)))
-        })?;
+        };
+    let reordered = map_transactions(source, summaries, &found, work)?;
     let (mut transactions, chunks): (Vec<Report>, Vec<Vec<Range>>) = reordered.into_iter().unzip();
-    let left_open = left_open(&source);
+    let left_open = left_open(source, summaries, &found);
     let lock_order = options.lock_order.then(|| lock_order::impose(&mut transactions));
     let moves: Vec<Move> = chunks
         .iter()
@@ -236,14 +247,16 @@ pub fn rewrite(
 
 /// Returns the functions that begin a transaction which was not found, unless the user has said
 /// where the transactions are.
-fn left_open(source: &Source<'_>) -> Vec<LeftOpen> {
+fn left_open<'s>(
+    source: &Source<'s>,
+    summaries: &Summaries<'s>,
+    found: &[Transaction<'s>],
+) -> Vec<LeftOpen> {
     let Source { program, text, models, options, .. } = *source;
     if options.function.is_some() || transaction::has_markers(program) {
         return Vec::new();
     }
-    let summaries = Summaries::of_program(program, models);
-    let found = transaction::find(program, models, &summaries, None, text).unwrap_or_default();
-    transaction::left_open(program, models, &summaries, &found, text)
+    transaction::left_open(program, models, summaries, found, text)
 }
 
 /// A program with all that decides on its order.
@@ -283,20 +296,19 @@ pub(crate) fn for_each_transaction_with<'s>(
     Ok(())
 }
 
-/// Like [`for_each_transaction`], with several functions at a time. Returns the results in the
-/// order of the source, or the first error in that order.
+/// Analyses transactions, with several functions at a time. Returns the results in the order of the
+/// source, or the first error in that order.
 ///
 /// `work` has a state that the transactions of a function share.
-pub(crate) fn map_transactions<S: Default, R: Send, W>(
-    source: &Source<'_>,
+pub(crate) fn map_transactions<'s, S: Default, R: Send, W>(
+    source: &Source<'s>,
+    summaries: &Summaries<'s>,
+    transactions: &[Transaction<'s>],
     work: W,
 ) -> Result<Vec<R>, Refused>
 where
-    W: Fn(&mut S, &Context<'_, '_, '_>, &Summaries<'_>, &Transaction<'_>) -> Result<R, Refused>
-        + Sync,
+    W: Fn(&mut S, &Context<'_, '_, '_>, &Transaction<'_>) -> Result<R, Refused> + Sync,
 {
-    let summaries = Summaries::of_program(source.program, source.models);
-    let transactions = chosen(source, &summaries)?;
     // Overloaded functions have one name, and one state.
     let mut functions: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (place, transaction) in transactions.iter().enumerate() {
@@ -307,9 +319,8 @@ where
         let mut state = S::default();
         let of_transaction = |&place: &usize| {
             let transaction = &transactions[place];
-            let mut work =
-                |context: &Context<'_, '_, '_>| work(&mut state, context, &summaries, transaction);
-            (place, analyse(source, &summaries, transaction, &mut work))
+            let mut work = |context: &Context<'_, '_, '_>| work(&mut state, context, transaction);
+            (place, analyse(source, summaries, transaction, &mut work))
         };
         places.iter().map(of_transaction).collect::<Vec<_>>()
     };
@@ -320,7 +331,7 @@ where
 }
 
 /// Returns the transactions that the options choose.
-fn chosen<'s>(
+pub(crate) fn chosen<'s>(
     source: &Source<'s>,
     summaries: &Summaries<'s>,
 ) -> Result<Vec<Transaction<'s>>, Refused> {

@@ -173,8 +173,10 @@ impl<'a> Flow<'a, '_> {
     /// Returns the state in which control comes to a node: of the variables, what all writes that
     /// reach the node have stored.
     pub(crate) fn state_at(&self, node: NodeIndex) -> State {
-        let variables = (0..self.around.program.variables.len()).map(VariableIndex);
-        let known = variables
+        let written: BTreeSet<VariableIndex> =
+            self.definitions.all.iter().filter_map(|one| one.place.variable()).collect();
+        let known = written
+            .into_iter()
             .filter(|&variable| self.follows(variable))
             .filter_map(|variable| Some((variable, self.stored_at(variable, node)?)));
         State::with(known.collect())
@@ -323,10 +325,7 @@ impl<'a> Flow<'a, '_> {
         node: NodeIndex,
     ) -> impl Iterator<Item = VariableIndex> + '_ {
         let writes = self.effects[node].accesses.iter().filter(|one| one.kind != AccessKind::Read);
-        writes.filter_map(|one| match one.place.root {
-            Root::Variable(variable) => Some(variable),
-            _ => None,
-        })
+        writes.filter_map(|one| one.place.variable())
     }
 
     /// Returns the variables that a node writes, except the one that it declares.

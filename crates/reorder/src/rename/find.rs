@@ -16,9 +16,10 @@ use crate::{
     flow::{access::AccessKind, graph::NodeIndex, place::Root, summary::Summaries},
     ir::{Function, Program, Scope, Type, VariableIndex},
     legality::Context,
-    rewrite::{Options, Refused, Source, map_transactions},
+    rewrite::{Options, Refused, Source, chosen, map_transactions},
     schema::Schema,
     source::Range,
+    transaction::Transaction,
 };
 
 /// Lists the variables with several values of the functions with transactions that the options
@@ -33,19 +34,28 @@ pub fn candidates(
     schema: &Schema,
     options: &Options,
 ) -> Result<Vec<Candidate>, Refused> {
-    let words = Words::of(program, text);
-    let source = Source { program, text, models, schema, options };
-    let candidates = map_transactions(
-        &source,
-        |seen: &mut BTreeSet<Range>, context, summaries, transaction| {
-            let mut found = Vec::new();
-            if seen.insert(transaction.function.range) {
-                of_function(context, summaries, models, &words, transaction.function, &mut found);
-            }
-            Ok(found)
-        },
-    )?;
-    Ok(candidates.concat())
+    let summaries = Summaries::of_program(program, models);
+    candidates_with(&Source { program, text, models, schema, options }, &summaries)
+}
+
+/// Like [`candidates`], with the summaries of the program.
+pub(super) fn candidates_with<'s>(
+    source: &Source<'s>,
+    summaries: &Summaries<'s>,
+) -> Result<Vec<Candidate>, Refused> {
+    let words = Words::of(source.program, source.text);
+    let transactions = chosen(source, summaries)?;
+    let work = |seen: &mut BTreeSet<Range>,
+                context: &Context<'_, '_, '_>,
+                transaction: &Transaction<'_>| {
+        let Transaction { function, .. } = *transaction;
+        let mut found = Vec::new();
+        if seen.insert(function.range) {
+            of_function(context, summaries, source.models, &words, function, &mut found);
+        }
+        Ok(found)
+    };
+    Ok(map_transactions(source, summaries, &transactions, work)?.concat())
 }
 
 fn of_function<'a>(

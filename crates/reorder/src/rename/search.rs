@@ -14,22 +14,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Candidate, Plan, Refusal, candidates,
+    Candidate, Plan, Refusal,
     check::{self, Names, Side},
     edits::Named,
+    find::candidates_with,
     needed::{Conflicting, Conflicts, Shared},
     tokens::Words,
 };
 use crate::{
     api::Models,
     flow::{Flow, summary::Summaries},
-    ir::Program,
-    legality::{self, Rule, reads},
-    rewrite::{self, Options, Report, Rewritten, Source, map_transactions},
+    ir::{Function, Program},
+    legality::{self, Context, Rule, reads},
+    rewrite::{self, Options, Refused, Report, Rewritten, Source, map_transactions, rewrite_with},
     schema::Schema,
     solve::Limits,
     source::{self, Edit},
     split::trace::Trace,
+    transaction::Transaction,
     transform::Parse,
 };
 
@@ -81,7 +83,9 @@ pub(crate) fn pass<E>(
     if hopeful.is_empty() {
         return None;
     }
-    let all = candidates(program, text, models, schema, options).ok()?;
+    let old = Summaries::of_program(program, models);
+    let source = Source { program, text, models, schema, options };
+    let all = candidates_with(&source, &old).ok()?;
     let is_hopeful = |one: &&Candidate| {
         let names = hopeful.get(&one.function);
         names.is_some_and(|names| names.contains(&one.variable))
@@ -97,7 +101,6 @@ pub(crate) fn pass<E>(
         plans.map(|(one, plan)| Chosen::of(one, plan, &words)).collect();
     let only = only_function(&chosen, options);
     let setting = Setting { options: only.as_ref().unwrap_or(options), ..setting };
-    let old = Summaries::of_program(program, models);
     let search = Search { parse, program, text, setting, before, words: &words, old: &old };
     let apart = search.version(&mut chosen)?;
     let unplaced = search.share(&apart, &mut chosen);
@@ -193,11 +196,12 @@ impl<'s, E> Search<'s, E> {
                 chosen.iter().flat_map(|one| one.named().edits(self.words)).collect();
             let text = source::apply(self.text, &edits);
             let program = (self.parse)(&text).ok()?;
-            let rewritten = rewrite::rewrite(&program, &text, models, schema, options).ok()?;
+            let new = Summaries::of_program(&program, models);
+            let source = Source { program: &program, text: &text, models, schema, options };
+            let rewritten = rewrite_with(&source, &new).ok()?;
             let after = &rewritten.transactions;
             let functions: BTreeSet<&str> =
                 chosen.iter().map(|one| one.candidate.function.as_str()).collect();
-            let new = Summaries::of_program(&program, models);
             let is_better = |function: &&str| {
                 let (before, after) = (cost(self.before, function), cost(after, function));
                 after.0 == before.0
@@ -246,24 +250,8 @@ impl<'s, E> Search<'s, E> {
     /// Lets webs share a name where the order of a text in which they do not allows it. Returns
     /// the webs for which it allows none, each with the index of its variable.
     fn share(&self, apart: &Renamed, chosen: &mut [Chosen<'_>]) -> Vec<(usize, usize)> {
-        let Setting { models, schema, options } = self.setting;
         let mut conflicts: Vec<Conflicts> = chosen.iter().map(|_| Conflicts::default()).collect();
-        let (program, text) = (&apart.program, apart.text.as_str());
-        let source = Source { program, text, models, schema, options };
-        let all: &[Chosen<'_>] = chosen;
-        let found = map_transactions(&source, |before: &mut usize, context, _, transaction| {
-            let function = transaction.function.name.as_str();
-            let mut reports = apart.rewritten.transactions.iter();
-            let report = reports.by_ref().filter(|one| one.function == function).nth(*before);
-            *before += 1;
-            let own = all.iter().enumerate().filter(|(_, one)| one.candidate.function == function);
-            let own: Vec<(usize, &Chosen<'_>)> = own.collect();
-            let Some(report) = report.filter(|_| !own.is_empty()) else { return Ok(Vec::new()) };
-            let (reads, order) = (reads(context), &report.solution.order);
-            let of = |one: &Chosen<'_>| Conflicts::of(context, &reads, order, &one.named());
-            Ok(own.into_iter().map(|(at, one)| (at, of(one))).collect())
-        });
-        for (at, later) in found.into_iter().flatten().flatten() {
+        for (at, later) in self.conflicts(apart, chosen).into_iter().flatten().flatten() {
             conflicts[at].add(later);
         }
         let mut all_unplaced = Vec::new();
@@ -277,6 +265,36 @@ impl<'s, E> Search<'s, E> {
             all_unplaced.extend(unplaced.into_iter().map(|web| (at, web)));
         }
         all_unplaced
+    }
+
+    /// Returns the conflicts of each variable in each transaction, each with the index of the
+    /// variable.
+    fn conflicts(
+        &self,
+        apart: &Renamed,
+        all: &[Chosen<'_>],
+    ) -> Result<Vec<Vec<(usize, Conflicts)>>, Refused> {
+        let Setting { models, schema, options } = self.setting;
+        let (program, text) = (&apart.program, apart.text.as_str());
+        let source = Source { program, text, models, schema, options };
+        let summaries = Summaries::of_program(program, models);
+        let is_of = |function: &Function, one: &Chosen<'_>| one.candidate.function == function.name;
+        let mut transactions = rewrite::chosen(&source, &summaries)?;
+        transactions.retain(|transaction| all.iter().any(|one| is_of(transaction.function, one)));
+        let work = |before: &mut usize,
+                    context: &Context<'_, '_, '_>,
+                    transaction: &Transaction<'_>| {
+            let Transaction { function, .. } = *transaction;
+            let mut reports = apart.rewritten.transactions.iter();
+            let report = reports.by_ref().filter(|one| one.function == function.name).nth(*before);
+            *before += 1;
+            let Some(report) = report else { return Ok(Vec::new()) };
+            let (reads, order) = (reads(context), &report.solution.order);
+            let of = |one: &Chosen<'_>| Conflicts::of(context, &reads, order, &one.named());
+            let own = all.iter().enumerate().filter(|(_, one)| is_of(function, one));
+            Ok(own.map(|(at, one)| (at, of(one))).collect())
+        };
+        map_transactions(&source, &summaries, &transactions, work)
     }
 
     /// Gives each of some webs the name with which its function costs least.

@@ -35,7 +35,7 @@ impl<'a> Part<'a> {
         let nodes: BTreeSet<NodeIndex> = statements.iter().flat_map(within).collect();
         let mut queries = Vec::new();
         for &node in &nodes {
-            queries.extend(queries_of(context, node)?);
+            queries.extend(queries_of(context, whole, node)?);
         }
         let exits = whole.exits.iter().filter(|exit| nodes.contains(&exit.node));
         let piece = Piece {
@@ -86,8 +86,12 @@ pub(super) fn has_query(context: &Context<'_, '_, '_>, range: Range) -> bool {
     })
 }
 
-/// Returns the queries of a node, for each text that it may run.
-fn queries_of(context: &Context<'_, '_, '_>, node: NodeIndex) -> Result<Vec<UnitQuery>, Refusal> {
+/// Returns the queries of a node of a piece, for each text that it may run.
+fn queries_of(
+    context: &Context<'_, '_, '_>,
+    whole: &Piece<'_>,
+    node: NodeIndex,
+) -> Result<Vec<UnitQuery>, Refusal> {
     let flow = context.flow;
     let refused = |reason: String| {
         let line = flow.graph.nodes[node].range.line(context.text);
@@ -102,7 +106,11 @@ fn queries_of(context: &Context<'_, '_, '_>, node: NodeIndex) -> Result<Vec<Unit
             _ => {}
         }
         for text in flow.sql_of(call, node).map_err(refused)? {
-            let query = sql::analyze(&text, context.server, context.schema);
+            let known = whole.queries.iter().find(|one| one.text == text);
+            let query = match known {
+                Some(known) => Ok(known.query.clone()),
+                None => sql::analyze(&text, context.server, context.schema),
+            };
             let query = query.map_err(|bad| refused(format!("`{text}`: {bad}")))?;
             found.push(UnitQuery { range: call.expression.range, text, query });
         }
