@@ -3,7 +3,8 @@
 //!
 //! Each expression of the statement is reduced to its [`Shape`]: the values that it may have. An
 //! operation that some of the values of its operands do not have is an error, and so is an assigned
-//! value that does not fit into its column.
+//! value that does not fit into its column, a limit that may be negative, and a function in `FROM`
+//! that may refuse what a row gives it.
 //!
 //! ```text
 //!   statement ── relations ──▶ names of columns ──▶ shapes of expressions ──▶ the first error
@@ -16,9 +17,12 @@
 //! Sums and differences of signed numbers are assumed to be in range, if their types hold six
 //! digits at least: no counter would do without this.
 
+mod arguments;
 mod arithmetic;
 mod calls;
+mod clauses;
 mod constants;
+mod json;
 mod operators;
 mod shape;
 mod subquery;
@@ -27,12 +31,13 @@ use std::{
     cell::RefCell,
     collections::{BTreeSet, HashMap},
     convert::Infallible,
+    fmt,
 };
 
 use sqlparser::ast::{
-    Assignment, AssignmentTarget, Expr, Ident, Insert, JoinOperator, ObjectName, OnConflictAction,
-    OnInsert, Query as Tree, SelectItem, SetExpr, Statement, TableFactor, TableObject,
-    TableWithJoins, UpdateTableFromKind,
+    Assignment, AssignmentTarget, Expr, FromTable, Ident, Insert, JoinOperator, ObjectName,
+    OnConflictAction, OnInsert, Query as Tree, SelectItem, SetExpr, Statement, TableFactor,
+    TableObject, TableWithJoins, UpdateTableFromKind, Visit,
 };
 
 use self::shape::{Kind, Shape};
@@ -66,6 +71,7 @@ pub(super) fn find(
         expressions: BTreeSet::new(),
         derived: false,
         outer: false,
+        arrays: false,
         shapes: RefCell::default(),
     };
     names.collect(statement);
@@ -100,6 +106,8 @@ struct Names<'s> {
     derived: bool,
     /// True if an outer join may make each column null.
     outer: bool,
+    /// True if a value whose type is not known may be an array.
+    arrays: bool,
     /// The shapes of the expressions so far, by their addresses.
     shapes: RefCell<HashMap<*const Expr, Shape>>,
 }
@@ -107,14 +115,26 @@ struct Names<'s> {
 impl<'s> Names<'s> {
     /// Collects the relations of a statement.
     fn collect(&mut self, statement: &Statement) {
+        // A value whose type is not known comes from a query within the statement or its `FROM`.
+        let is_query = matches!(statement, Statement::Query(_) | Statement::Insert(_));
+        let mut depth = if is_query { 0 } else { 1 };
         let Ok(()) = walk::walk(statement, |part| {
             match part {
+                Part::QueryEnd => depth -= 1,
                 Part::Statement(statement) => self.target(statement),
-                Part::Query(query) => self.sources(query),
+                Part::Query(query) => {
+                    depth += 1;
+                    self.sources(query);
+                }
                 Part::Factor(factor) => self.factor(factor),
+                Part::Expression(expression) if depth > 1 => self.arrays |= makes_array(expression),
                 _ => {}
             }
             Ok::<(), Infallible>(())
+        });
+        let is_array = |column: &Column| shape::is_array(self.base(&column.ty));
+        self.arrays |= self.relations.iter().any(|(_, name)| {
+            self.schema.table(name).is_none_or(|table| table.columns.iter().any(is_array))
         });
     }
 
@@ -137,6 +157,12 @@ impl<'s> Names<'s> {
                     from.iter().for_each(|from| self.joins(from));
                 }
             }
+            Statement::Delete(delete) => {
+                let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) =
+                    &delete.from;
+                let all = from.iter().chain(delete.using.iter().flatten());
+                all.for_each(|from| self.joins(from));
+            }
             _ => {}
         }
     }
@@ -148,7 +174,7 @@ impl<'s> Names<'s> {
             self.expressions.insert(name);
             self.derived = true;
         }
-        if let SetExpr::Select(select) = &*query.body {
+        for select in clauses::selects(&query.body) {
             select.from.iter().for_each(|from| self.joins(from));
         }
     }
@@ -160,6 +186,10 @@ impl<'s> Names<'s> {
                 self.derived |= alias.as_ref().is_some_and(|alias| !alias.columns.is_empty());
             }
             TableFactor::NestedJoin { table_with_joins, .. } => self.joins(table_with_joins),
+            TableFactor::Table { name, .. } | TableFactor::Function { name, .. } => {
+                self.arrays |= returns_array(name);
+                self.derived = true;
+            }
             _ => self.derived = true,
         }
     }
@@ -171,17 +201,20 @@ impl<'s> Names<'s> {
             Part::ExpressionEnd(expression) => self.shape(expression).map(drop),
             Part::StatementEnd(statement) => self.statement(statement),
             _ => Ok(()),
-        })
+        })?;
+        walk::walk(statement, |part| self.clause(&part))
     }
 
     fn statement(&self, statement: &Statement) -> Result<(), Error> {
         match statement {
             Statement::Update(update) => {
                 update.selection.iter().try_for_each(|one| self.is_truth(one))?;
+                update.limit.iter().try_for_each(|one| self.limit(one))?;
                 self.assignments(&update.assignments)
             }
             Statement::Delete(delete) => {
-                delete.selection.iter().try_for_each(|one| self.is_truth(one))
+                delete.selection.iter().try_for_each(|one| self.is_truth(one))?;
+                delete.limit.iter().try_for_each(|one| self.limit(one))
             }
             Statement::Insert(insert) => self.insert(insert),
             Statement::Merge(_) => Err("`MERGE` may meet a row twice".to_owned()),
@@ -274,11 +307,10 @@ impl<'s> Names<'s> {
         if self.server == Server::Sqlite {
             return self.assign_strictly(column, &shape.kind, &target, value);
         }
-        let fits = match constants::literal(value) {
-            Some(literal) => constants::fits(&literal, self.base(&column.ty), &target),
-            None => shape.kind.fits(&target),
-        };
-        if fits {
+        let constants = constants::results(value, self.server);
+        let mut constants = constants.iter();
+        let base = self.base(&column.ty);
+        if shape.kind.fits(&target) && constants.all(|one| constants::fits(one, base, &target)) {
             return Ok(());
         }
         Err(may(value, &format!("not fit into `{}`", column.name)))
@@ -300,6 +332,8 @@ impl<'s> Names<'s> {
             (Kind::Text(_), Kind::Text(_)) => true,
             (kind, _) => *kind == Kind::Given,
         };
+        let constants = constants::results(value, self.server);
+        let fits = fits && constants.iter().all(|one| constants::fits_strictly(one, target));
         if fits && !self.reads_loosely(value) {
             return Ok(());
         }
@@ -416,13 +450,29 @@ fn may(expression: &Expr, fail: &str) -> Error {
 const WRITTEN_MAX: usize = 100;
 
 /// Returns the text of an expression, for a message.
-fn written(expression: &Expr) -> String {
+fn written(expression: &(impl Visit + fmt::Display)) -> String {
     let mut count = 0;
     let is_long = walk::any_expression(expression, |_| {
         count += 1;
         count > WRITTEN_MAX
     });
     if is_long { "an expression".to_owned() } else { expression.to_string() }
+}
+
+/// Returns true for an expression that may make an array.
+fn makes_array(expression: &Expr) -> bool {
+    match expression {
+        Expr::Array(_) => true,
+        Expr::Cast { data_type, .. } => data_type.to_string().contains('['),
+        Expr::Function(call) => returns_array(&call.name),
+        _ => false,
+    }
+}
+
+/// Returns true for the name of a function that may return an array.
+fn returns_array(name: &ObjectName) -> bool {
+    let name = name.to_string().to_ascii_lowercase();
+    name.contains("array") || name.contains("regexp_match")
 }
 
 /// Returns true if a value is the word `DEFAULT`.

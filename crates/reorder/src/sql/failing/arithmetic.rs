@@ -11,6 +11,9 @@ use super::{
 };
 use crate::{api::Server, sql::names};
 
+/// An operand, with the numbers that it may have if they come from rows.
+type Operand<'e> = (&'e Expr, Option<Range>);
+
 impl Names<'_> {
     /// Returns the numbers that an operand may have; `None` for those that come from no row.
     fn range(&self, whole: &Expr, kind: &Kind) -> Result<Option<Range>, Error> {
@@ -36,7 +39,11 @@ impl Names<'_> {
         let is_interval = |value: &Expr| matches!(value, Expr::Interval(_));
         let adds_time = self.server != Server::Mysql || is_interval(left) || is_interval(right);
         if adds_time && (one.kind.is_time() || other.kind.is_time()) {
-            let kind = one.kind.or(other.kind);
+            let kind = match (is_interval(left), is_interval(right)) {
+                (false, true) => one.kind,
+                (true, false) => other.kind,
+                _ => one.kind.or(other.kind),
+            };
             return Ok(Shape { kind, nullable });
         }
         let ranges = (self.range(whole, &one.kind)?, self.range(whole, &other.kind)?);
@@ -87,6 +94,10 @@ impl Names<'_> {
             (Some(range), None) => scaled(range, right),
             (None, Some(range)) => scaled(range, left),
         };
+        let is_signed = !keeps_sign((left, ranges.0), (right, ranges.1));
+        if self.server == Server::Mysql && range.whole && is_signed {
+            return Err(may(whole, "be out of range"));
+        }
         let is_small = |range: Option<Range>| range.is_some_and(Range::is_small);
         let limit = match self.server {
             Server::Postgresql if is_small(ranges.0) && is_small(ranges.1) => 2f64.powi(15),
@@ -130,6 +141,30 @@ impl Names<'_> {
         Ok(Shape { kind: Kind::Number(range), nullable })
     }
 
+    /// Returns the shape of the whole part of a quotient, which must be a `BIGINT`.
+    pub(super) fn whole_quotient(
+        &self,
+        whole: &Expr,
+        left: &Expr,
+        right: &Expr,
+    ) -> Result<Shape, Error> {
+        let quotient = self.quotient(whole, left, right)?;
+        let (one, other) = (self.shape(left)?, self.shape(right)?);
+        let ranges = (self.range(whole, &one.kind)?, self.range(whole, &other.kind)?);
+        let least = match ranges.1 {
+            Some(range) => f64::from(u8::from(range.whole)),
+            None => constants::number(right).map_or(1.0, f64::abs),
+        };
+        let most = ranges.0.map_or(1.0, |range| range.most);
+        let is_small = least >= 1.0 && ranges.0.is_none_or(|range| range.whole);
+        let fits = is_small || most <= least * 2f64.powi(63);
+        let of_rows = quotient.kind != Kind::Given;
+        if of_rows && !(fits && keeps_sign((left, ranges.0), (right, ranges.1))) {
+            return Err(may(whole, "be out of range"));
+        }
+        Ok(quotient)
+    }
+
     /// Returns numbers with the other sign.
     pub(super) fn negated(&self, whole: &Expr, range: Range) -> Result<Kind, Error> {
         if self.server == Server::Postgresql && range.is_small() {
@@ -146,4 +181,16 @@ impl Names<'_> {
         let number = arguments.get(1).and_then(|other| constants::number(other));
         names::function(&parts) == "nullif" && number == Some(0.0)
     }
+}
+
+/// Returns true if a product or quotient is not less than zero where MySQL takes it for a number
+/// without sign.
+fn keeps_sign(one: Operand<'_>, other: Operand<'_>) -> bool {
+    let is_unsigned = |(_, range): Operand<'_>| range.is_some_and(|range| range.unsigned);
+    let is_positive = |(value, range): Operand<'_>| {
+        let constant = constants::number(value).is_none_or(|number| number >= 0.0);
+        range.map_or(constant, |range| range.unsigned)
+    };
+    let all = [one, other];
+    !all.into_iter().any(is_unsigned) || all.into_iter().all(is_positive)
 }

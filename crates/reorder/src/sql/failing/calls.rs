@@ -10,25 +10,6 @@ use super::{
 };
 use crate::{api::Server, sql::names};
 
-/// Functions of dates and times, which MySQL makes of texts.
-const OF_DATES: &[&str] = &[
-    "date",
-    "date_format",
-    "datediff",
-    "day",
-    "dayname",
-    "dayofweek",
-    "hour",
-    "minute",
-    "month",
-    "monthname",
-    "second",
-    "to_days",
-    "unix_timestamp",
-    "weekday",
-    "year",
-];
-
 impl Names<'_> {
     /// Returns the shape of a call. A function that is not listed may refuse what a row gives it,
     /// and a function of the user everything.
@@ -39,9 +20,7 @@ impl Names<'_> {
         let shapes: Vec<Shape> =
             arguments.iter().map(|one| self.shape(one)).collect::<Result<_, Error>>()?;
         let null = Some(written(whole));
-        let last = name.rsplit('.').next().unwrap_or(&name);
-        let is_own = |known: &String| known.rsplit('.').next() == Some(last);
-        if self.schema.functions.keys().any(is_own) {
+        if self.is_own(&name) {
             return Err(may(whole, "raise an error"));
         }
         let all = || shapes.iter().cloned().reduce(Shape::or).unwrap_or_else(Shape::given);
@@ -50,12 +29,7 @@ impl Names<'_> {
             Shape { kind: Kind::Given, nullable } => Shape { kind: Kind::Given, nullable },
             shape => Shape { kind, ..shape },
         };
-        if self.writes && self.server == Server::Mysql && OF_DATES.contains(&name.as_str()) {
-            let is_text = |(_, shape): &(&&Expr, &Shape)| matches!(shape.kind, Kind::Text(_));
-            if let Some((text, _)) = arguments.iter().zip(&shapes).find(is_text) {
-                return Err(may(text, "be no date"));
-            }
-        }
+        self.check_arguments(whole, &name, &arguments)?;
         let number = Range { most: f64::INFINITY, unsigned: false, whole: false };
         Ok(match name.as_str() {
             "count" | "row_number" | "rank" | "dense_rank" => Shape::of(Kind::whole(2f64.powi(62))),
@@ -63,7 +37,12 @@ impl Names<'_> {
                 let nullable = shapes.iter().all(|one| one.nullable.is_some());
                 Shape { nullable: null.filter(|_| nullable), ..all() }
             }
-            "max" | "min" | "lag" | "lead" | "first_value" | "last_value" | "any_value" => {
+            "max" | "min" if shapes.len() > 1 => Shape { nullable: null, ..all() },
+            "lag" | "lead" => {
+                let other = shapes.get(2).cloned().unwrap_or_else(Shape::given);
+                Shape { nullable: null, ..first().or(other) }
+            }
+            "max" | "min" | "first_value" | "last_value" | "any_value" => {
                 Shape { nullable: null, ..first() }
             }
             "nullif" => Shape { nullable: null, ..first() },
@@ -113,22 +92,31 @@ impl Names<'_> {
             | "unix_timestamp" => of_all(Kind::whole(2_147_483_647.0)),
             "date_part" => of_all(Kind::whole(2f64.powi(62))),
             "concat" => self.concat(&arguments)?,
-            "lpad" | "rpad" if shapes.get(1).is_some_and(|one| one.kind != Kind::Given) => {
-                return Err(may(whole, "be too long"));
-            }
-            "to_char" if shapes.get(1).is_some_and(|one| one.kind != Kind::Given) => {
-                return Err(may(whole, "use a text that is no format"));
-            }
             "concat_ws" | "replace" | "translate" | "initcap" | "lpad" | "rpad" | "to_char"
             | "date_format" | "quote" | "dayname" | "monthname" => of_all(Kind::Text(None)),
             "strftime" => Shape { kind: of_all(Kind::Text(None)).kind, nullable: null },
             "md5" | "sha1" | "sha" | "sha2" | "sha256" | "hex" | "to_hex" | "quote_literal" => {
                 of_all(Kind::Text(None))
             }
-            "date" | "date_trunc" | "string_agg" | "group_concat" | "array_agg" | "json_agg"
-            | "jsonb_agg" | "bool_and" | "bool_or" | "every" | "bit_and" | "bit_or" | "stddev"
-            | "variance" | "age" | "to_json" | "to_jsonb" | "row_to_json" | "cardinality"
-            | "array_length" | "jsonb_build_object" | "json_build_object" | "array_append"
+            "date" => {
+                let ty = if self.server == Server::Sqlite { "text" } else { "date" };
+                Shape { kind: of_all(Kind::of_type(ty, self.server)).kind, nullable: null }
+            }
+            "date_trunc" => {
+                let kind = shapes.get(1).map(|time| time.kind.clone());
+                let kind = kind.filter(Kind::is_time).unwrap_or(Kind::Unknown);
+                Shape { kind: of_all(kind).kind, nullable: null }
+            }
+            "json_agg" | "to_json" | "row_to_json" | "json_build_object" | "jsonb_agg"
+            | "to_jsonb" | "jsonb_build_object" => {
+                let ty = if name.contains("jsonb") { "jsonb" } else { "json" };
+                Shape { kind: of_all(Kind::Other(ty.to_owned())).kind, nullable: null }
+            }
+            "array_agg" | "array_append" => {
+                Shape { kind: of_all(Kind::Other("[]".to_owned())).kind, nullable: null }
+            }
+            "string_agg" | "group_concat" | "bool_and" | "bool_or" | "every" | "bit_and"
+            | "bit_or" | "stddev" | "variance" | "age" | "cardinality" | "array_length"
             | "typeof" | "pg_typeof" | "grouping" => {
                 Shape { kind: of_all(Kind::Unknown).kind, nullable: null }
             }
@@ -139,8 +127,15 @@ impl Names<'_> {
 }
 
 impl Names<'_> {
+    /// Returns true for the name of a function of the user.
+    pub(super) fn is_own(&self, name: &str) -> bool {
+        let last = name.rsplit('.').next();
+        self.schema.functions.keys().any(|known| known.rsplit('.').next() == last)
+    }
+
     /// Returns numbers that are rounded to places behind the point, to none if there is no number.
     pub(super) fn rounded(&self, number: &Expr, places: Option<&Expr>) -> Result<Shape, Error> {
+        self.is_number(number)?;
         let shape = self.shape(number)?;
         let behind = |places| constants::number(places).is_some_and(|places| places >= 0.0);
         let is_before_point = places.is_some_and(|places| !behind(places));
@@ -158,7 +153,8 @@ pub(super) fn arguments(function: &Function) -> Vec<&Expr> {
     list.args.iter().filter_map(expression).collect()
 }
 
-fn expression(argument: &FunctionArg) -> Option<&Expr> {
+/// Returns the expression of an argument.
+pub(super) fn expression(argument: &FunctionArg) -> Option<&Expr> {
     let (FunctionArg::Named { arg, .. }
     | FunctionArg::ExprNamed { arg, .. }
     | FunctionArg::Unnamed(arg)) = argument;

@@ -1,14 +1,20 @@
 //! Constants, and whether they fit into a column.
 
-use sqlparser::ast::{Expr, UnaryOperator, Value};
+use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value};
 
-use super::shape::Kind;
+use super::{
+    calls::arguments,
+    shape::{self, Kind},
+};
+use crate::{api::Server, sql::names};
 
 /// A constant.
 pub(super) enum Literal {
     /// A number, as it is written.
     Number(String),
     Text(String),
+    /// Bytes.
+    Blob,
     /// Null, or a truth value.
     Other,
 }
@@ -27,6 +33,7 @@ pub(super) fn literal(expression: &Expr) -> Option<Literal> {
             | Value::EscapedStringLiteral(text)
             | Value::NationalStringLiteral(text)
             | Value::DoubleQuotedString(text) => Some(Literal::Text(text.clone())),
+            Value::HexStringLiteral(_) => Some(Literal::Blob),
             Value::Boolean(_) | Value::Null => Some(Literal::Other),
             _ => None,
         },
@@ -42,11 +49,95 @@ pub(super) fn number(expression: &Expr) -> Option<f64> {
     }
 }
 
+/// Returns the constants that may be the value of an expression.
+pub(super) fn results(value: &Expr, server: Server) -> Vec<Literal> {
+    let (mut open, mut found) = (vec![value], Vec::new());
+    while let Some(one) = open.pop() {
+        match one {
+            Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => open.push(inner),
+            // A type with a length cuts a text off.
+            Expr::Cast { expr, data_type, .. } if !data_type.to_string().contains('(') => {
+                open.push(expr);
+            }
+            Expr::Case { conditions, else_result, .. } => {
+                open.extend(conditions.iter().map(|case| &case.result));
+                open.extend(else_result.iter().map(|value| &**value));
+            }
+            Expr::Function(call) => {
+                let parts = names::parts(&call.name, server).unwrap_or_default();
+                let all = arguments(call);
+                let chosen = match names::function(&parts).as_str() {
+                    "coalesce" | "ifnull" | "nvl" | "greatest" | "least" => &all[..],
+                    "nullif" => all.get(..1).unwrap_or_default(),
+                    "if" | "iif" => all.get(1..).unwrap_or_default(),
+                    _ => &[],
+                };
+                open.extend(chosen);
+            }
+            _ => found.extend(folded(one, server)),
+        }
+    }
+    found
+}
+
+/// Returns the constant that an operation on constants gives.
+fn folded(expression: &Expr, server: Server) -> Option<Literal> {
+    let (mut first, mut steps) = (expression, Vec::new());
+    loop {
+        first = match first {
+            Expr::Nested(inner) => inner,
+            Expr::BinaryOp { left, op, right } => {
+                steps.push((op, right));
+                left
+            }
+            _ => break,
+        };
+    }
+    let mut value = literal(first)?;
+    for (op, right) in steps.into_iter().rev() {
+        value = combined(value, op, folded(right, server)?, server)?;
+    }
+    Some(value)
+}
+
+fn combined(left: Literal, op: &BinaryOperator, right: Literal, server: Server) -> Option<Literal> {
+    let text = |value: Literal| match value {
+        Literal::Number(text) | Literal::Text(text) => Some(text),
+        Literal::Blob | Literal::Other => None,
+    };
+    let (one, other) = (text(left)?, text(right)?);
+    if *op == BinaryOperator::StringConcat {
+        return (server != Server::Mysql).then(|| Literal::Text(one + &other));
+    }
+    let (one, other): (f64, f64) = (one.parse().ok()?, other.parse().ok()?);
+    let number = match op {
+        BinaryOperator::Plus => one + other,
+        BinaryOperator::Minus => one - other,
+        BinaryOperator::Multiply => one * other,
+        _ => return None,
+    };
+    Some(Literal::Number(number.to_string()))
+}
+
+/// Returns true if a column of a `STRICT` table takes a constant.
+pub(super) fn fits_strictly(literal: &Literal, column: &Kind) -> bool {
+    match (literal, column) {
+        (Literal::Other, _) => true,
+        (Literal::Blob, column) => matches!(column, Kind::Other(_)),
+        (Literal::Number(_) | Literal::Text(_), Kind::Other(_)) => false,
+        (Literal::Number(text) | Literal::Text(text), Kind::Number(range)) => {
+            let number = text.trim().parse::<f64>();
+            number.is_ok_and(|number| !range.whole || number.fract() == 0.0)
+        }
+        (Literal::Number(_) | Literal::Text(_), _) => true,
+    }
+}
+
 /// Returns true if a constant fits into a column of a type.
 pub(super) fn fits(literal: &Literal, ty: &str, column: &Kind) -> bool {
     let text = match literal {
         Literal::Number(text) | Literal::Text(text) => text,
-        Literal::Other => return true,
+        Literal::Blob | Literal::Other => return true,
     };
     match column {
         Kind::Number(range) => text
@@ -59,6 +150,13 @@ pub(super) fn fits(literal: &Literal, ty: &str, column: &Kind) -> bool {
             _ => ty.contains(&format!("'{}'", text.to_lowercase())),
         },
         _ if ty.starts_with("date") || ty.starts_with("timestamp") => is_date(text),
+        _ if ty.starts_with("set(") => match literal {
+            Literal::Number(_) => false,
+            _ => text.split(',').all(|one| ty.contains(&format!("'{}'", one.to_lowercase()))),
+        },
+        _ if ty.starts_with("binary") || ty.starts_with("varbinary") => {
+            text.len() <= shape::length(ty).unwrap_or(1)
+        }
         _ if ty.starts_with("json") => serde_json::from_str::<serde_json::Value>(text).is_ok(),
         _ => true,
     }

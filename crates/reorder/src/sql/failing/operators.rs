@@ -1,13 +1,19 @@
 //! The shapes of expressions by their operators.
 
-use sqlparser::ast::{BinaryOperator, CastKind, DataType, Expr, UnaryOperator, Value};
+use sqlparser::ast::{
+    BinaryOperator, CastKind, DataType, Expr, Ident, UnaryOperator, Value, Visit,
+};
 
 use super::{
     Error, Names, constants, may,
     shape::{Kind, Range, Shape},
+    subquery::value_of,
     written,
 };
-use crate::{api::Server, sql::walk};
+use crate::{
+    api::Server,
+    sql::{names, walk},
+};
 
 impl Names<'_> {
     /// Returns the values that an expression may have, or an error that it may raise.
@@ -87,7 +93,12 @@ impl Names<'_> {
                 Ok(Shape::of(self.truth()))
             }
             Expr::Exists { .. } => Ok(Shape::of(self.truth())),
-            Expr::InSubquery { expr, .. } => self.tests(&[expr]),
+            Expr::InSubquery { expr, subquery, .. } => {
+                if let Some(value) = value_of(subquery) {
+                    self.comparable(expression, expr, value)?;
+                }
+                self.tests(&[expr])
+            }
             Expr::InList { expr, list, .. } => {
                 let mut nullable = self.shape(expr)?.nullable;
                 for one in list {
@@ -101,13 +112,21 @@ impl Names<'_> {
                 self.comparable(expression, expr, high)?;
                 self.tests(&[expr, low, high])
             }
-            Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } => {
+            Expr::AnyOp { left, compare_op, right, .. }
+            | Expr::AllOp { left, compare_op, right, .. } => {
+                if !is_comparison(compare_op) {
+                    self.pattern(expression, right)?;
+                }
                 self.tests(&[left, right])
             }
-            Expr::Like { expr, pattern, .. }
-            | Expr::ILike { expr, pattern, .. }
-            | Expr::SimilarTo { expr, pattern, .. }
-            | Expr::RLike { expr, pattern, .. } => {
+            Expr::Like { expr, pattern, escape_char, .. }
+            | Expr::ILike { expr, pattern, escape_char, .. }
+            | Expr::SimilarTo { expr, pattern, escape_char, .. } => {
+                self.pattern(expression, pattern)?;
+                self.escape(expression, pattern, escape_char.as_deref())?;
+                self.tests(&[expr, pattern])
+            }
+            Expr::RLike { expr, pattern, .. } => {
                 self.pattern(expression, pattern)?;
                 self.tests(&[expr, pattern])
             }
@@ -118,7 +137,10 @@ impl Names<'_> {
                     _ => Err(may(time_zone, "name no time zone")),
                 }
             }
-            Expr::Interval(interval) => self.shape(&interval.value),
+            Expr::Interval(interval) => {
+                self.is_number(&interval.value)?;
+                self.shape(&interval.value)
+            }
             Expr::Tuple(parts) => {
                 parts.iter().try_fold(Shape::given(), |all, one| Ok(all.or(self.shape(one)?)))
             }
@@ -150,7 +172,7 @@ impl Names<'_> {
     }
 
     /// Returns the shape of a test of some values.
-    fn tests(&self, values: &[&Expr]) -> Result<Shape, Error> {
+    pub(super) fn tests(&self, values: &[&Expr]) -> Result<Shape, Error> {
         let mut nullable = None;
         for value in values {
             nullable = nullable.or(self.shape(value)?.nullable);
@@ -170,11 +192,17 @@ impl Names<'_> {
 
     /// MySQL reads a text as a number or a date if it is compared with one, and refuses others in a
     /// change.
-    fn comparable(&self, whole: &Expr, one: &Expr, other: &Expr) -> Result<(), Error> {
+    pub(super) fn comparable(&self, whole: &Expr, one: &Expr, other: &Expr) -> Result<(), Error> {
+        if let (Expr::Tuple(ones), Expr::Tuple(others)) = (one, other) {
+            let mut pairs = ones.iter().zip(others);
+            return pairs.try_for_each(|(one, other)| self.comparable(whole, one, other));
+        }
         let reads_text = |text: &Expr, number: &Expr| -> Result<bool, Error> {
-            let is_number = constants::number(number).is_some()
-                || matches!(self.shape(number)?.kind, Kind::Number(_));
-            Ok(is_number && matches!(self.shape(text)?.kind, Kind::Text(_)))
+            let (text, kind) = (self.shape(text)?.kind, self.shape(number)?.kind);
+            let is_year = matches!(&kind, Kind::Other(ty) if ty.starts_with("year"));
+            let is_number =
+                constants::number(number).is_some() || matches!(kind, Kind::Number(_)) || is_year;
+            Ok(is_number && (matches!(text, Kind::Text(_)) || text.is_json()))
         };
         if self.server == Server::Mysql
             && self.writes
@@ -182,15 +210,15 @@ impl Names<'_> {
         {
             return Err(may(whole, "read a text that is no number"));
         }
-        let reads_date = |text: &Expr, date: &Expr| -> Result<bool, Error> {
-            let is_text = matches!(self.shape(text)?.kind, Kind::Text(_));
-            Ok(is_text && self.shape(date)?.kind.is_time())
+        let reads_date = |value: &Expr, date: &Expr| -> Result<bool, Error> {
+            let is_none = matches!(self.shape(value)?.kind, Kind::Text(_) | Kind::Number(_));
+            Ok(is_none && self.shape(date)?.kind.is_time())
         };
         if self.server == Server::Mysql
             && self.writes
             && (reads_date(one, other)? || reads_date(other, one)?)
         {
-            return Err(may(whole, "read a text that is no date"));
+            return Err(may(whole, "read a value that is no date"));
         }
         Ok(())
     }
@@ -199,9 +227,34 @@ impl Names<'_> {
     fn pattern(&self, whole: &Expr, pattern: &Expr) -> Result<(), Error> {
         match self.shape(pattern)?.kind {
             Kind::Given => Ok(()),
-            _ if self.server == Server::Sqlite => Ok(()),
             _ => Err(may(whole, "use a text that is no pattern")),
         }
+    }
+
+    /// Returns an error if the escape character of a pattern comes from a row. PostgreSQL refuses a
+    /// pattern that ends with it for those texts that match up to there.
+    fn escape(&self, whole: &Expr, pattern: &Expr, escape: Option<&Expr>) -> Result<(), Error> {
+        if let Some(escape) = escape
+            && self.shape(escape)?.kind != Kind::Given
+        {
+            return Err(may(escape, "be no single character"));
+        }
+        let text = |constant: &Expr| match constants::literal(constant) {
+            Some(constants::Literal::Text(text)) => Some(text),
+            _ => None,
+        };
+        let character = escape.map_or_else(|| Some("\\".to_owned()), text);
+        let (Server::Postgresql, Some(pattern), Some(character)) =
+            (self.server, text(pattern), character)
+        else {
+            return Ok(());
+        };
+        let Some(character) = character.chars().next() else { return Ok(()) };
+        let count = pattern.chars().rev().take_while(|&one| one == character).count();
+        if count % 2 == 1 {
+            return Err(may(whole, "use a text that is no pattern"));
+        }
+        Ok(())
     }
 
     fn unary(&self, whole: &Expr, op: &UnaryOperator, operand: &Expr) -> Result<Shape, Error> {
@@ -255,50 +308,39 @@ impl Names<'_> {
             | Op::Match
             | Op::Glob => {
                 self.pattern(whole, right)?;
+                if is_like(op) {
+                    self.escape(whole, right, None)?;
+                }
                 self.tests(&[left, right])
             }
             Op::Plus | Op::Minus => self.sum(whole, (left, op, right)),
             Op::Multiply => self.product(whole, left, right),
-            Op::Divide | Op::Modulo | Op::MyIntegerDivide => self.quotient(whole, left, right),
+            Op::Divide | Op::Modulo => self.quotient(whole, left, right),
+            Op::MyIntegerDivide => self.whole_quotient(whole, left, right),
             // In MySQL it is `OR`.
             Op::StringConcat if self.server != Server::Mysql => {
-                if self.shape(left)?.kind.is_array() || self.shape(right)?.kind.is_array() {
+                if self.may_be_array(&self.shape(left)?) || self.may_be_array(&self.shape(right)?) {
                     return Err(may(whole, "join arrays of different dimensions"));
                 }
                 self.concat(&[left, right])
             }
-            Op::Arrow | Op::LongArrow => {
-                let json = self.shape(left)?;
-                self.shape(right)?;
-                // In SQLite each column may hold a text.
-                let may_be_text = match json.kind {
-                    Kind::Text(_) => true,
-                    Kind::Number(_) | Kind::Other(_) => self.server == Server::Sqlite,
-                    Kind::Given | Kind::Unknown => false,
-                };
-                if may_be_text {
-                    return Err(may(whole, "read a text that is no JSON"));
-                }
-                let nullable = Some(written(whole));
-                Ok(Shape { kind: Kind::Unknown, nullable })
+            Op::Arrow | Op::LongArrow | Op::HashArrow | Op::HashLongArrow => {
+                self.json_part(whole, (left, op, right))
             }
-            Op::HashArrow | Op::HashLongArrow => {
-                self.shape(left)?;
-                self.shape(right)?;
-                Ok(Shape { kind: Kind::Unknown, nullable: Some(written(whole)) })
-            }
+            Op::AtAt => self.search(whole, left, right),
             Op::AtArrow
             | Op::ArrowAt
             | Op::PGOverlap
             | Op::Question
             | Op::QuestionAnd
             | Op::QuestionPipe
-            | Op::AtAt
             | Op::PGStartsWith => self.tests(&[left, right]),
             Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor | Op::PGBitwiseXor => {
+                self.bits(whole, &[left, right])?;
                 let all = self.shape(left)?.or(self.shape(right)?);
                 let mysql = self.server == Server::Mysql && all.kind != Kind::Given;
-                Ok(if mysql { Shape { kind: Kind::Unknown, ..all } } else { all })
+                let number = Range { most: 2f64.powi(64), unsigned: true, whole: true };
+                Ok(if mysql { Shape { kind: Kind::Number(number), ..all } } else { all })
             }
             _ => self.any(whole),
         }
@@ -337,6 +379,7 @@ impl Names<'_> {
         let shape = self.shape(text)?;
         for one in &given {
             let kind = self.shape(one)?.kind;
+            self.is_number(one)?;
             if kind != Kind::Given && self.server == Server::Postgresql {
                 return Err(may(whole, "be given a negative length"));
             }
@@ -363,6 +406,9 @@ impl Names<'_> {
         if shape.kind == Kind::Given {
             return Ok(shape);
         }
+        if self.server == Server::Mysql && *ty == DataType::JSON {
+            return self.cast_to_json(whole, shape);
+        }
         let text = ty.to_string().to_lowercase();
         let target = Kind::of_type(self.base(&text), self.server);
         let warns = match self.server {
@@ -378,14 +424,32 @@ impl Names<'_> {
     }
 }
 
-/// Returns true if an expression reads a row or contains a query.
-pub(super) fn reads_row(names: &Names<'_>, expression: &Expr) -> bool {
-    walk::any_expression(expression, |expression| match expression {
+/// Returns true for an operator that means `LIKE`.
+fn is_like(op: &BinaryOperator) -> bool {
+    use BinaryOperator as Op;
+    matches!(op, Op::PGLikeMatch | Op::PGILikeMatch | Op::PGNotLikeMatch | Op::PGNotILikeMatch)
+}
+
+/// Returns true if an operator compares values, whatever they are.
+fn is_comparison(op: &BinaryOperator) -> bool {
+    use BinaryOperator as Op;
+    matches!(op, Op::Eq | Op::NotEq | Op::Lt | Op::LtEq | Op::Gt | Op::GtEq)
+}
+
+/// Returns true if an expression, or another part of a statement, reads a row or contains a query.
+pub(super) fn reads_row(names: &Names<'_>, tree: &impl Visit) -> bool {
+    let is_relation = |ident: &Ident| {
+        let name = names::identifier(ident, names.server);
+        names.relations.iter().any(|(alias, _)| *alias == name)
+    };
+    walk::any_expression(tree, |expression| match expression {
         Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => true,
         Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => true,
         Expr::CompoundIdentifier(_) => true,
         Expr::Identifier(ident) => {
-            names.derived || !names.columns(std::slice::from_ref(ident)).is_empty()
+            names.derived
+                || is_relation(ident)
+                || !names.columns(std::slice::from_ref(ident)).is_empty()
         }
         _ => false,
     })

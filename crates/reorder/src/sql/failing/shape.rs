@@ -158,6 +158,18 @@ impl Kind {
         matches!(self, Kind::Other(ty) if is_array(ty))
     }
 
+    /// Returns true for the type `json` of PostgreSQL, which keeps texts as they are written.
+    pub(super) fn is_json(&self) -> bool {
+        matches!(self, Kind::Other(ty) if ty == "json")
+    }
+
+    /// Returns true for strings of bits whose lengths may differ, and for addresses.
+    pub(super) fn is_bits(&self) -> bool {
+        let Kind::Other(ty) = self else { return false };
+        let words = ["bit varying", "varbit", "binary", "varbinary", "blob", "inet", "cidr"];
+        words.iter().any(|word| ty.starts_with(word)) || ty.ends_with("blob")
+    }
+
     /// Returns true for a date, a time or both.
     pub(super) fn is_time(&self) -> bool {
         let Kind::Other(ty) = self else { return false };
@@ -217,11 +229,12 @@ fn numbers(ty: &str) -> Vec<i32> {
 }
 
 /// Returns the number of characters of a type.
-fn length(ty: &str) -> Option<usize> {
+pub(super) fn length(ty: &str) -> Option<usize> {
     usize::try_from(*numbers(ty).first()?).ok()
 }
 
-fn is_array(ty: &str) -> bool {
+/// Returns true for the type of arrays.
+pub(super) fn is_array(ty: &str) -> bool {
     ty.contains('[') || ty.ends_with(" array")
 }
 

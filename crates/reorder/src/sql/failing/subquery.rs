@@ -31,14 +31,8 @@ impl Names<'_> {
             }
             _ => false,
         };
-        let SetExpr::Select(select) = &*query.body else {
+        let (SetExpr::Select(select), Some(value)) = (&*query.body, value_of(query)) else {
             return Err(may(whole, "return several rows"));
-        };
-        let value = match &select.projection[..] {
-            [SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }] => {
-                value
-            }
-            _ => return Err(may(whole, "return several rows")),
         };
         let grouped =
             !matches!(&select.group_by, GroupByExpr::Expressions(all, _) if all.is_empty());
@@ -66,6 +60,17 @@ impl Names<'_> {
                 let columns = access.equal.keys().cloned().collect();
                 access.occurrences == 1 && self.schema.is_key(&table, &columns)
             })
+    }
+}
+
+/// Returns the only value in the rows of a query.
+pub(super) fn value_of(query: &Tree) -> Option<&Expr> {
+    let SetExpr::Select(select) = &*query.body else { return None };
+    match &select.projection[..] {
+        [SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }] => {
+            Some(value)
+        }
+        _ => None,
     }
 }
 

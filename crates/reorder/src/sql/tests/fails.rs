@@ -238,7 +238,7 @@ fn mysql_reads_texts_as_truth_and_dates() {
                 "UPDATE t SET n = CASE k WHEN 1 THEN 2 ELSE 3 END",
                 "`CASE k WHEN 1 THEN 2 ELSE 3 END` may read a text that is no number",
             ),
-            ("UPDATE t SET n = 1 WHERE a = k", "`a = k` may read a text that is no date"),
+            ("UPDATE t SET n = 1 WHERE a = k", "`a = k` may read a value that is no date"),
             ("SELECT n FROM t WHERE k", ""),
         ],
     );
@@ -280,4 +280,341 @@ fn largest_decimals_dates_and_zones() {
     );
     let null = "`strftime('%s', x)` may be null, which `m` must not be";
     check(Sqlite, &[("UPDATE t SET m = strftime('%s', x)", null)]);
+}
+
+#[test]
+fn functions_in_from_limits_and_frames_may_refuse_values() {
+    const DDL: &str = "
+        CREATE TABLE t (id integer PRIMARY KEY, n integer, x text, v text, a integer[], j jsonb,
+                        at timestamp);
+        CREATE TABLE o (id integer PRIMARY KEY, n integer, j jsonb NOT NULL);";
+    let cases = [
+        ("SELECT t.id FROM t, unnest(t.a) AS e, generate_series(1, t.n) AS g", ""),
+        ("SELECT t.id FROM t, regexp_matches(t.x, 'a') AS m WHERE m.m IS NOT NULL", ""),
+        ("SELECT e.value FROM jsonb_array_elements($1::jsonb) AS e", ""),
+        (
+            "SELECT e.value FROM t, jsonb_array_elements(t.j) AS e",
+            "`jsonb_array_elements(t.j)` may raise an error",
+        ),
+        (
+            "SELECT e.value FROM t CROSS JOIN LATERAL jsonb_array_elements_text(t.j -> 'a') AS e",
+            "`jsonb_array_elements_text(t.j -> 'a')` may raise an error",
+        ),
+        (
+            "SELECT e.value FROM t LEFT JOIN LATERAL jsonb_array_elements(j) AS e ON true",
+            "`jsonb_array_elements(j)` may raise an error",
+        ),
+        (
+            "SELECT t.id FROM t, jsonb_path_query(t.j, 'strict $.a') AS q",
+            "`jsonb_path_query(t.j, 'strict $.a')` may raise an error",
+        ),
+        (
+            "SELECT value FROM jsonb_array_elements((SELECT j FROM o WHERE id = $1))",
+            "`jsonb_array_elements((SELECT j FROM o WHERE id = $1))` may raise an error",
+        ),
+        (
+            "SELECT t.id FROM t, regexp_matches(t.x, t.v) AS m",
+            "`regexp_matches(t.x, t.v)` may raise an error",
+        ),
+        (
+            "SELECT t.id FROM t, generate_series(1, 9, t.n) AS g",
+            "`generate_series(1, 9, t.n)` may raise an error",
+        ),
+        (
+            "DELETE FROM o USING t, jsonb_array_elements(t.j) AS e WHERE o.id = t.id",
+            "`jsonb_array_elements(t.j)` may raise an error",
+        ),
+        ("SELECT n FROM t LIMIT $1 OFFSET $2", ""),
+        ("SELECT n FROM t LIMIT 5 OFFSET (SELECT count(*) FROM o)", ""),
+        ("SELECT n FROM t FETCH FIRST 3 ROWS ONLY", ""),
+        (
+            "SELECT n FROM t OFFSET (SELECT max(n) FROM o)",
+            "`(SELECT max(n) FROM o)` may be negative",
+        ),
+        (
+            "SELECT n FROM t LIMIT (SELECT max(n) FROM o)",
+            "`(SELECT max(n) FROM o)` may be negative",
+        ),
+        ("SELECT n FROM t WHERE n IN (SELECT o.n FROM o LIMIT t.n)", "`t.n` may be negative"),
+        ("SELECT sum(n) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) FROM t", ""),
+        ("SELECT sum(n) OVER (ORDER BY at RANGE INTERVAL '1 day' PRECEDING) FROM t", ""),
+        (
+            "SELECT sum(n) OVER (ORDER BY id ROWS (SELECT max(n) FROM o) PRECEDING) FROM t",
+            "`(SELECT max(n) FROM o)` may be negative",
+        ),
+        (
+            "SELECT sum(n) OVER w FROM t WINDOW w AS (ORDER BY id ROWS BETWEEN CURRENT ROW AND \
+             (SELECT max(n) FROM o) FOLLOWING)",
+            "`(SELECT max(n) FROM o)` may be negative",
+        ),
+        ("SELECT n FROM t TABLESAMPLE BERNOULLI (10)", ""),
+        (
+            "SELECT n FROM t TABLESAMPLE BERNOULLI ((SELECT max(n) FROM o))",
+            "`(SELECT max(n) FROM o)` may be no percentage",
+        ),
+    ];
+    check_with(Postgresql, DDL, &cases);
+    let maximum = "`(SELECT max(x) FROM t)` may be no whole number";
+    let cases = [
+        ("SELECT n FROM t LIMIT ? OFFSET -1", ""),
+        ("SELECT n FROM t LIMIT (SELECT count(*) FROM t WHERE k = 'a')", ""),
+        ("SELECT n FROM t LIMIT (SELECT max(x) FROM t)", maximum),
+        ("SELECT n FROM t LIMIT 5 OFFSET (SELECT max(x) FROM t)", maximum),
+        (
+            "SELECT n FROM t LIMIT (SELECT max(n) FROM t)",
+            "`(SELECT max(n) FROM t)` may be no whole number",
+        ),
+        ("SELECT e.value FROM t, json_each(t.x) AS e", "`json_each(t.x)` may raise an error"),
+    ];
+    check(Sqlite, &cases);
+    let table = "SELECT r.x FROM t, JSON_TABLE(t.k, '$[*]' COLUMNS (x INT PATH '$')) AS r";
+    check(Mysql, &[(table, "`JSON_TABLE` may raise an error")]);
+}
+
+#[test]
+fn units_zones_escapes_and_formats_of_rows_may_be_refused() {
+    const DDL: &str = "CREATE TABLE t (id integer PRIMARY KEY, n integer, x text, v text,
+                                       at timestamp, tz timestamptz, iv interval, by bytea);";
+    let cases = [
+        (
+            "SELECT date_trunc('day', at), date_trunc($1, tz, 'UTC'), date_part('hour', at) FROM t",
+            "",
+        ),
+        ("UPDATE t SET at = date_trunc('day', at)", ""),
+        ("SELECT date_trunc(x, at) FROM t", "`x` may name no unit of time"),
+        ("SELECT date_trunc(v, iv) FROM t", "`v` may name no unit of time"),
+        ("SELECT date_part(x, at) FROM t", "`x` may name no unit of time"),
+        ("SELECT date_trunc('day', tz, x) FROM t", "`x` may name no time zone"),
+        ("SELECT timezone(x, at) FROM t", "`timezone(x, at)` may raise an error"),
+        ("SELECT encode(by, x) FROM t", "`encode(by, x)` may raise an error"),
+        ("SELECT date(at), length(x), to_char(at, 'VI') FROM t", ""),
+        ("SELECT date(x) FROM t", "`x` may be no date"),
+        ("SELECT length(by, x) FROM t", "`x` may name no character set"),
+        ("SELECT length(by, 'UTF8') FROM t", "`length(by, 'UTF8')` may raise an error"),
+        ("SELECT to_char(n, '9V99999') FROM t", "`to_char(n, '9V99999')` may be out of range"),
+        ("SELECT id FROM t WHERE x LIKE 'a!%' ESCAPE '!' OR x SIMILAR TO 'a' ESCAPE $1", ""),
+        ("SELECT id FROM t WHERE x LIKE 'a%' OR x ILIKE $1 OR x LIKE 'a\\\\' OR x ~~ 'a_'", ""),
+        ("SELECT id FROM t WHERE x LIKE 'a' ESCAPE v", "`v` may be no single character"),
+        ("SELECT id FROM t WHERE x SIMILAR TO 'a' ESCAPE v", "`v` may be no single character"),
+        (
+            "SELECT id FROM t WHERE x LIKE 'ab\\'",
+            "`x LIKE 'ab\\'` may use a text that is no pattern",
+        ),
+        ("SELECT id FROM t WHERE x ~~ 'ab\\'", "`x ~~ 'ab\\'` may use a text that is no pattern"),
+        (
+            "SELECT id FROM t WHERE x LIKE 'ab!' ESCAPE '!'",
+            "`x LIKE 'ab!' ESCAPE '!'` may use a text that is no pattern",
+        ),
+        ("SELECT id FROM t WHERE n = ANY ($1) AND n > ALL ($2) AND x LIKE ANY ($3)", ""),
+        ("SELECT id FROM t WHERE 'a' ~ ANY (ARRAY[x, v])", "`ARRAY[x, v]` may raise an error"),
+        ("SELECT id FROM t WHERE x @@ 'word'", "`x @@ 'word'` may read a text that is too long"),
+    ];
+    check_with(Postgresql, DDL, &cases);
+    let cases = [
+        ("SELECT x LIKE 'a!_' ESCAPE '!', x LIKE 'a' ESCAPE ? FROM t", ""),
+        ("SELECT x LIKE 'a' ESCAPE c FROM t", "`c` may be no single character"),
+        ("UPDATE t SET n = 1 WHERE x LIKE 'a' ESCAPE c", "`c` may be no single character"),
+        (
+            "UPDATE t SET n = 1 WHERE id = 1 RETURNING x LIKE 'a' ESCAPE c",
+            "`c` may be no single character",
+        ),
+        ("SELECT x LIKE c FROM t", "`x LIKE c` may use a text that is no pattern"),
+    ];
+    check(Sqlite, &cases);
+}
+
+#[test]
+fn json_arrays_and_bits_of_rows_may_be_refused() {
+    const DDL: &str = "
+        CREATE TABLE t (id integer PRIMARY KEY, n integer, x text, a integer[], js json, j jsonb,
+                        vb varbit, b3 bit(3), h inet);
+        CREATE TABLE o (id integer PRIMARY KEY, n integer, x text NOT NULL, y text);";
+    let zero = |text: &str| format!("`{text}` may read a character that no text has");
+    let arrays = |text: &str| format!("`{text}` may join arrays of different dimensions");
+    let bits = |text: &str| format!("`{text}` may combine bits of different lengths");
+    let key = |text: &str| format!("`{text}` may be null, which a key must not be");
+    let cases = [
+        ("SELECT j ->> 'a', j -> 'a' -> 'b', j #>> '{a}', js::text FROM t", String::new()),
+        ("UPDATE t SET x = j ->> 'a', j = j -> 'a'", String::new()),
+        ("SELECT js ->> 'a' FROM t", zero("js ->> 'a'")),
+        ("SELECT js -> 'a' FROM t", zero("js -> 'a'")),
+        ("SELECT js #>> '{a}' FROM t", zero("js #>> '{a}'")),
+        ("SELECT d.v ->> 'a' FROM (SELECT js AS v FROM t) AS d", zero("d.v ->> 'a'")),
+        ("SELECT to_json(js), row_to_json(t), json_agg(js), jsonb_agg(x) FROM t", String::new()),
+        ("SELECT to_jsonb(js) FROM t", zero("to_jsonb(js)")),
+        ("SELECT jsonb_agg(t) FROM t", zero("jsonb_agg(t)")),
+        ("SELECT jsonb_build_object('a', js) FROM t", zero("jsonb_build_object('a', js)")),
+        (
+            "SELECT json_build_object(id, n, 'a', js), jsonb_build_object($1, j) FROM t",
+            String::new(),
+        ),
+        (
+            "SELECT json_build_object(coalesce(x, 'a'), 1), jsonb_build_object(1, n) FROM t",
+            String::new(),
+        ),
+        ("SELECT json_build_object(x, 1) FROM t", key("x")),
+        ("SELECT jsonb_build_object('a', 1, n, 2) FROM t", key("n")),
+        ("SELECT jsonb_build_object(o.x, 2) FROM o", String::new()),
+        ("SELECT jsonb_build_object(o.x, 2) FROM t LEFT JOIN o ON o.id = t.n", key("o.x")),
+        (
+            "SELECT '{}' UNION SELECT jsonb_build_object(o.x, 2) FROM t LEFT JOIN o ON o.id = t.n",
+            key("o.x"),
+        ),
+        (
+            "DELETE FROM t USING t AS q LEFT JOIN o ON o.id = q.n WHERE t.id = q.id \
+             RETURNING jsonb_build_object(o.x, 2)",
+            key("o.x"),
+        ),
+        (
+            "SELECT array_agg(n), array_agg(x), cardinality(a), array_length(a, n) FROM t",
+            String::new(),
+        ),
+        ("SELECT array_append($1, n) FROM t", String::new()),
+        ("SELECT array_append(a, n) FROM t", arrays("array_append(a, n)")),
+        ("SELECT array_prepend(n, a) FROM t", "`array_prepend(n, a)` may raise an error".into()),
+        ("SELECT array_cat(a, a) FROM t", "`array_cat(a, a)` may raise an error".into()),
+        ("SELECT array_agg(a) FROM t", arrays("array_agg(a)")),
+        (
+            "SELECT array_agg(d.v) FROM (SELECT array_agg(n) AS v FROM o GROUP BY x) AS d",
+            arrays("array_agg(d.v)"),
+        ),
+        ("SELECT array_agg(d.n) FROM (SELECT n FROM o) AS d", String::new()),
+        (
+            "SELECT array_agg(m.m) FROM o, regexp_matches(o.x, 'a', 'g') AS m",
+            arrays("array_agg(m.m)"),
+        ),
+        ("SELECT n & 3, id | n, b3 & b3, b3 # '101', bit_and(n) FROM t", String::new()),
+        ("SELECT vb & b3 FROM t", bits("vb & b3")),
+        ("SELECT vb | '1' FROM t", bits("vb | '1'")),
+        ("SELECT vb # '1' FROM t", bits("vb # '1'")),
+        ("SELECT bit_and(vb) FROM t", bits("bit_and(vb)")),
+        ("SELECT h & '1.2.3.4' FROM t", bits("h & '1.2.3.4'")),
+    ];
+    let cases: Vec<(&str, &str)> = cases.iter().map(|(sql, error)| (*sql, &**error)).collect();
+    check_with(Postgresql, DDL, &cases);
+    let cases = [
+        ("SELECT (x -> 'a') -> 'b' FROM t", "`x -> 'a'` may read a text that is no JSON"),
+        ("SELECT ? ->> 'a', count(*) FROM t", ""),
+        ("SELECT ? ->> x FROM t", "`x` may be no path"),
+        (
+            "SELECT d.v ->> 'a' FROM (SELECT x AS v FROM t) AS d",
+            "`d.v ->> 'a'` may read a text that is no JSON",
+        ),
+    ];
+    check(Sqlite, &cases);
+}
+
+#[test]
+fn constants_within_an_expression_are_compared_with_the_column() {
+    let cases = [
+        ("UPDATE t SET s = CASE WHEN n > 1 THEN 1 ELSE 30000 END, k = coalesce(k, 'abc')", ""),
+        ("UPDATE t SET s = CASE WHEN n > 40000 THEN $1 ELSE s END, k = 'abcdefg'::varchar(5)", ""),
+        ("UPDATE t SET s = 30000 + 2000 - 1, k = 'ab' || 'cde', k = nullif(k, 'abcdefg')", ""),
+        (
+            "UPDATE t SET s = CASE WHEN n > 1 THEN 1 ELSE 40000 END",
+            "`CASE WHEN n > 1 THEN 1 ELSE 40000 END` may not fit into `s`",
+        ),
+        (
+            "UPDATE t SET k = CASE WHEN n > 1 THEN $1 ELSE 'a long text' END",
+            "`CASE WHEN n > 1 THEN $1 ELSE 'a long text' END` may not fit into `k`",
+        ),
+        ("UPDATE t SET s = coalesce(s, 40000)", "`coalesce(s, 40000)` may not fit into `s`"),
+        ("UPDATE t SET k = ('a ' || 'text')", "`('a ' || 'text')` may not fit into `k`"),
+        ("UPDATE t SET s = 40000::int", "`40000::INT` may not fit into `s`"),
+        ("UPDATE t SET s = 20000 + 20000", "`20000 + 20000` may not fit into `s`"),
+        ("INSERT INTO t (id, s) SELECT id, lag(z, 1, $1) OVER () FROM t", ""),
+        (
+            "INSERT INTO t (id, s) SELECT id, lag(z, 1, n) OVER () FROM t",
+            "`lag(z, 1, n) OVER ()` may not fit into `s`",
+        ),
+    ];
+    check(Postgresql, &cases);
+    const STRICT: &str = "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, x TEXT, r REAL,
+                                          b BLOB) STRICT;";
+    let cases = [
+        ("UPDATE t SET n = 2, n = '3', x = 5, r = 1.5, b = x'00', x = date(x), n = max(n, 3)", ""),
+        ("UPDATE t SET n = 'abc'", "`'abc'` may not fit into `n`"),
+        ("UPDATE t SET n = 1.5", "`1.5` may not fit into `n`"),
+        ("UPDATE t SET b = 'abc'", "`'abc'` may not fit into `b`"),
+        ("UPDATE t SET x = x'00'", "`X'00'` may not fit into `x`"),
+        ("UPDATE t SET n = coalesce(n, 'abc')", "`coalesce(n, 'abc')` may not fit into `n`"),
+        ("UPDATE t SET n = max(n, x)", "`max(n, x)` may not fit into `n`"),
+    ];
+    check_with(Sqlite, STRICT, &cases);
+}
+
+#[test]
+fn mysql_reads_texts_as_numbers_in_a_change() {
+    const DDL: &str = "
+        CREATE TABLE t (id integer PRIMARY KEY, n integer, b BIGINT, k varchar(5), u INT UNSIGNED,
+                        a DATE, y YEAR, j JSON, v VARBINARY(4), c SET('a','b'), r DOUBLE,
+                        d DECIMAL(12,2), w DECIMAL(12,2) UNSIGNED);
+        CREATE TABLE o (id integer PRIMARY KEY, n integer, k varchar(5), x LONGTEXT, b BIGINT);";
+    let number = |text: &str| format!("`{text}` may be a text that is no number");
+    let range = |text: &str| format!("`{text}` may be out of range");
+    let none = String::new;
+    let cases = [
+        ("SELECT abs(k), round(k), sum(k), left(k, k), year(n), group_concat(k) FROM t", none()),
+        ("UPDATE t SET n = round(n), k = left(k, 2), a = date(a), n = year(date(a))", none()),
+        ("UPDATE t SET n = 1 WHERE abs(k) > 3", number("k")),
+        ("UPDATE t SET n = 1 WHERE round(n, k) > 3", number("k")),
+        ("UPDATE t SET n = 1 WHERE floor(k) > 3", number("k")),
+        ("UPDATE t SET n = sign(k)", number("k")),
+        ("UPDATE t SET n = locate('a', k, k)", number("k")),
+        ("UPDATE t SET k = left(k, k)", number("k")),
+        ("UPDATE t SET n = 1 WHERE k & 1", number("k")),
+        ("UPDATE t SET n = 1 WHERE n & 1 & 3 AND u & n", none()),
+        ("UPDATE t SET a = a + INTERVAL n DAY", none()),
+        ("UPDATE t SET a = a + INTERVAL k DAY", number("k")),
+        ("INSERT INTO o (id, b) SELECT 1, count(n) FROM t", none()),
+        ("INSERT INTO o (id, n) SELECT 1, 2 FROM t HAVING sum(k) > 0", number("k")),
+        (
+            "INSERT INTO o (id, x) SELECT 1, group_concat(k) FROM t",
+            "`group_concat(k)` may be cut off".into(),
+        ),
+        (
+            "UPDATE t SET n = 1 WHERE greatest(k, 5) = 5",
+            "`greatest(k, 5)` may read a text that is no number".into(),
+        ),
+        (
+            "UPDATE t SET n = 1 WHERE nullif(k, 5) IS NULL",
+            "`nullif(k, 5)` may read a text that is no number".into(),
+        ),
+        ("UPDATE t SET n = 1 WHERE (k, n) = ('a', 5)", none()),
+        (
+            "UPDATE t SET n = 1 WHERE (k, n) = (5, 5)",
+            "`(k, n) = (5, 5)` may read a text that is no number".into(),
+        ),
+        ("UPDATE t SET n = 1 WHERE k IN (SELECT k FROM o)", none()),
+        (
+            "UPDATE t SET n = 1 WHERE n IN (SELECT k FROM o)",
+            "`n IN (SELECT k FROM o)` may read a text that is no number".into(),
+        ),
+        ("UPDATE t SET n = 1 WHERE y = k", "`y = k` may read a text that is no number".into()),
+        ("UPDATE t SET n = 1 WHERE j = 5", "`j = 5` may read a text that is no number".into()),
+        ("UPDATE t SET n = 1 WHERE a = n", "`a = n` may read a value that is no date".into()),
+        ("UPDATE t SET n = year(n)", "`n` may be no date".into()),
+        ("UPDATE t SET v = 'abcd', c = 'a,b'", none()),
+        ("UPDATE t SET v = 'abcde'", "`'abcde'` may not fit into `v`".into()),
+        ("UPDATE t SET c = 'a,c'", "`'a,c'` may not fit into `c`".into()),
+        ("SELECT n DIV 2, b DIV n, u DIV 3, n DIV ?, d DIV 5, u DIV u FROM t", none()),
+        ("SELECT n DIV r FROM t", range("n DIV r")),
+        ("SELECT b DIV 0.0000001 FROM t", range("b DIV 0.0000001")),
+        ("SELECT r DIV 2 FROM t", range("r DIV 2")),
+        ("SELECT u DIV n FROM t", range("u DIV n")),
+        ("SELECT u DIV -1 FROM t", range("u DIV -1")),
+        ("SELECT w DIV n FROM t", range("w DIV n")),
+        ("SELECT u * 3, u * -1.5, w * n FROM t", none()),
+        ("SELECT u * n FROM t", range("u * n")),
+        ("SELECT u * -1 FROM t", range("u * -1")),
+        ("SELECT v & v FROM t", "`v & v` may combine bits of different lengths".into()),
+        ("SELECT CAST(j AS JSON), CAST(n AS JSON), CAST(? AS JSON) FROM t", none()),
+        (
+            "SELECT CAST(k AS JSON) FROM t",
+            "`CAST(k AS JSON)` may read a text that is no JSON".into(),
+        ),
+        ("SELECT k LIKE 'a' ESCAPE k FROM t", "`k` may be no single character".into()),
+    ];
+    let cases: Vec<(&str, &str)> = cases.iter().map(|(sql, error)| (*sql, &**error)).collect();
+    check_with(Mysql, DDL, &cases);
 }
