@@ -24,6 +24,7 @@ mod failure;
 pub mod graph;
 mod guard;
 mod hooks;
+pub(crate) mod inputs;
 mod known;
 mod live;
 mod made;

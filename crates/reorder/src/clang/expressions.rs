@@ -64,11 +64,7 @@ impl<'tu> Lowering<'tu, '_> {
     /// Lowers an expression that is bound to a reference if `reference` holds.
     pub(super) fn bound(&mut self, entity: Entity<'tu>, reference: bool) -> Expression {
         let value = self.expression(entity);
-        let place = matches!(
-            value.kind,
-            Kind::Variable(_) | Kind::Dereference(_) | Kind::Element { .. } | Kind::Field { .. }
-        );
-        if !(reference && place) {
+        if !(reference && may_be_object(&value)) {
             return value;
         }
         Expression { range: value.range, kind: Kind::Address(Box::new(value)) }
@@ -340,6 +336,22 @@ fn is_constructed(entity: Entity<'_>) -> bool {
     entity.get_type().is_some_and(|ty| {
         matches!(types::lower(ty), Type::Class(_) | Type::Record(_) | Type::Other(_))
     })
+}
+
+/// Returns true if an expression may denote an object, and not only a value. Some of these make a
+/// new value too; then it counts as the object that it was copied from.
+fn may_be_object(expression: &Expression) -> bool {
+    match &expression.kind {
+        Kind::Variable(_) | Kind::Dereference(_) | Kind::Element { .. } | Kind::Field { .. } => {
+            true
+        }
+        Kind::Conditional(_, yes, no) => may_be_object(yes) || may_be_object(no),
+        Kind::Comma(_, object)
+        | Kind::Assign { target: object, .. }
+        | Kind::Increment(_, object)
+        | Kind::Cast(_, object) => may_be_object(object),
+        _ => false,
+    }
 }
 
 fn expression_reason(kind: EntityKind) -> &'static str {

@@ -261,6 +261,8 @@ impl<'a, 'p> Evaluation<'a, 'p> {
                     self.summarised(arguments, summary, &part.effects, bound);
                 }
                 self.own_from(before, queries);
+                self.effects.tests_inputs |=
+                    summary.tests_inputs && summary.queries().next().is_some();
                 if summary.returns == Returns::New {
                     self.effects.makes_result = summary.returns_result;
                     self.write(Place::whole(Root::Object(self.node)), None);

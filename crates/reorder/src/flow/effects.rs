@@ -28,6 +28,9 @@ pub struct Effects<'a> {
     pub status: bool,
     /// True if it reads more of a query's result than whether the query succeeded.
     pub result: bool,
+    /// True if it calls a function with queries whose result may depend on what the function gets,
+    /// otherwise than by the outcome of queries.
+    pub tests_inputs: bool,
     /// True if it leaves rows of an earlier query on the way: `mysql_use_result`.
     pub streams: bool,
     /// True if each object that it makes is a result or a statement of a database interface.

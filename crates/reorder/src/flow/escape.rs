@@ -247,7 +247,9 @@ impl Search<'_> {
                 let ty = &self.program.variable(*variable).ty;
                 self.note(*variable, holder, matches!(ty, Type::Array { .. }));
             }
-            Kind::Element { .. } | Kind::Field { .. } => self.address_of(value, holder),
+            Kind::Element { .. } | Kind::Field { .. } | Kind::Dereference(_) => {
+                self.address_of(value, holder);
+            }
             Kind::Cast(_, operand) => self.stored(operand, holder),
             Kind::Comma(_, last) => self.stored(last, holder),
             Kind::Assign { value, .. } => self.stored(value, holder),
@@ -281,6 +283,13 @@ impl Search<'_> {
             },
             Kind::Field { base, .. } | Kind::Cast(_, base) => self.address_of(base, holder),
             Kind::Dereference(pointer) => self.stored(pointer, holder),
+            Kind::Conditional(_, yes, no) => {
+                self.address_of(yes, holder);
+                self.address_of(no, holder);
+            }
+            Kind::Comma(_, place)
+            | Kind::Assign { target: place, .. }
+            | Kind::Increment(_, place) => self.address_of(place, holder),
             _ => self.within(place),
         }
     }

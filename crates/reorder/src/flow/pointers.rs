@@ -68,14 +68,27 @@ impl<'a> Surroundings<'a, '_> {
         match &expression.kind {
             Kind::Variable(variable) => Some(&self.program.variable(*variable).ty),
             Kind::Field { ty, .. } | Kind::Cast(ty, _) | Kind::Call { result: ty, .. } => Some(ty),
-            Kind::Element { base, .. } | Kind::Dereference(base) => match self.type_of(base)? {
-                Type::Reference { to, .. } => to.pointee(),
-                ty => ty.pointee(),
-            },
-            Kind::Assign { target, .. } => self.type_of(target),
+            Kind::Element { base, .. } | Kind::Dereference(base) => self.pointee_of(base),
+            Kind::Assign { target, .. } | Kind::Increment(_, target) => self.type_of(target),
             Kind::Comma(_, last) => self.type_of(last),
             Kind::Conditional(_, yes, _) => self.type_of(yes),
             _ => None,
+        }
+    }
+
+    /// Returns the type that a pointer, an array or a reference to one leads to, if it is known.
+    fn pointee_of(&self, expression: &'a Expression) -> Option<&'a Type> {
+        match &expression.kind {
+            Kind::Address(operand) => self.type_of(operand),
+            Kind::Binary(operator, left, right) if operator == "+" || operator == "-" => {
+                self.pointee_of(if self.is_pointer(left) { left } else { right })
+            }
+            Kind::Comma(_, last) => self.pointee_of(last),
+            Kind::Conditional(_, yes, no) => self.pointee_of(yes).or_else(|| self.pointee_of(no)),
+            _ => match self.type_of(expression)? {
+                Type::Reference { to, .. } => to.pointee(),
+                ty => ty.pointee(),
+            },
         }
     }
 
@@ -262,7 +275,7 @@ impl<'a> Surroundings<'a, '_> {
         step: &Step,
         places: Vec<Place>,
     ) -> Vec<Place> {
-        let pointee = self.type_of(pointer).and_then(Type::pointee);
+        let pointee = self.pointee_of(pointer);
         places.iter().map(|place| self.element(place, step, pointee)).collect()
     }
 
@@ -368,16 +381,15 @@ impl<'a> Surroundings<'a, '_> {
                     false => self.elements(base, &step, self.targets(base, pointers, node)),
                 }
             }
-            Kind::Dereference(pointer) => {
-                let places = self.targets(pointer, pointers, node);
-                let is_array = matches!(self.type_of(pointer), Some(Type::Pointer { to, .. })
-                    if matches!(**to, Type::Array { .. }));
-                let first = |place: Place| match is_array && begins_there(&place) {
-                    true => place.part(Step::Element(None)),
-                    false => place,
-                };
-                places.into_iter().map(first).collect()
+            Kind::Dereference(pointer) => self.dereferenced(pointer, pointers, node),
+            // In C++ these are no copies, but the objects themselves.
+            Kind::Conditional(_, yes, no) => {
+                let denoted = |one| self.denoted(one, pointers, node);
+                [denoted(yes), denoted(no)].concat()
             }
+            Kind::Comma(_, place)
+            | Kind::Assign { target: place, .. }
+            | Kind::Increment(_, place) => self.denoted(place, pointers, node),
             Kind::Cast(_, operand) => self.denoted(operand, pointers, node),
             Kind::Text(_) | Kind::Constant(_) => Vec::new(),
             Kind::Call { callee, arguments, result: Type::Reference { .. } } => {
@@ -387,6 +399,37 @@ impl<'a> Surroundings<'a, '_> {
             Kind::List(_) => vec![Place::whole(Root::Unknown)],
             _ => self.targets(expression, pointers, node),
         }
+    }
+
+    /// Returns the places that `*pointer` denotes.
+    fn dereferenced(
+        &self,
+        pointer: &'a Expression,
+        pointers: &dyn Pointers<'a>,
+        node: usize,
+    ) -> Vec<Place> {
+        if let Kind::Address(operand) = &pointer.kind {
+            return self.denoted(operand, pointers, node);
+        }
+        let (first, places) = (Step::Element(Some(0)), self.targets(pointer, pointers, node));
+        let ty = match self.type_of(pointer) {
+            Some(Type::Reference { to, .. }) => Some(&**to),
+            ty => ty,
+        };
+        if matches!(ty, Some(Type::Array { .. })) {
+            return places.iter().map(|place| place.part(first.clone())).collect();
+        }
+        if matches!(self.pointee_of(pointer), Some(Type::Array { .. })) {
+            return self.elements(pointer, &first, places);
+        }
+        // A pointer to an array leads to any of its elements.
+        let is_array =
+            |place: &Place| matches!(type_behind(self.program, place), Some(Type::Array { .. }));
+        let element = |place: Place| match is_array(&place) {
+            true => place.part(Step::Element(None)),
+            false => place,
+        };
+        places.into_iter().map(element).collect()
     }
 }
 

@@ -47,6 +47,8 @@ pub struct Summary<'a> {
     pub keeps: Vec<bool>,
     /// Of each pair, the parameter into whose memory the function may store the value of the other.
     pub stores: Vec<(usize, usize)>,
+    /// True if its result may depend on what it gets, otherwise than by the outcome of queries.
+    pub tests_inputs: bool,
     /// Its results, each with what it shows about the queries; `None` if it has too many paths.
     pub(super) outcomes: Option<BTreeSet<Outcome>>,
 }
@@ -312,6 +314,7 @@ impl<'a> Summaries<'a> {
             }),
             keeps: function.parameters.iter().map(|&one| flow.is_leaked(one)).collect(),
             stores: flow.stores_between(function),
+            tests_inputs: flow.tests_inputs(),
             outcomes: flow.outcomes(),
         }
     }

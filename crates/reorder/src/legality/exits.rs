@@ -8,7 +8,9 @@
 //! the use of a pointer that it tests for null. Such code uses what the condition uses.
 //!
 //! A condition around a query guards nothing if the exit behind it is taken only because the query
-//! failed, or because of what it returned: the query would have to be known to do that.
+//! failed, or because of what it returned: the query would have to be known to do that. A function
+//! of the program that runs a query may also leave because of what it gets; then its call tests
+//! that ([`inputs`](crate::flow::inputs)).
 //!
 //! A query that may violate a constraint, such as an insert of a key, stays behind an exit that is
 //! taken because of what a query returned: the program reports that, and not the violation. So does
@@ -26,12 +28,11 @@ use std::collections::BTreeSet;
 use super::{Context, Found, Rule};
 use crate::{
     flow::{
-        Flow,
         graph::{NodeIndex, NodeKind},
+        inputs::is_result,
         place::{Place, Root},
         reaching::DefinitionIndex,
     },
-    ir::{Expression, ExpressionKind},
     schema::{Event, Schema, Table},
     solve::UnitIndex,
     sql::TableAccess,
@@ -182,14 +183,10 @@ fn is_answered(context: &Context<'_, '_, '_>, unit: UnitIndex, exit: &Exit) -> b
 /// Returns true if all that a condition reads is what queries of a unit have returned.
 fn tests_result(context: &Context<'_, '_, '_>, unit: UnitIndex, condition: usize) -> bool {
     let flow = context.flow;
-    let returns = |node: usize| {
-        let mut accesses = flow.effects[node].accesses.iter();
-        !flow.effects[node].queries.is_empty() || accesses.any(|one| is_result(&one.place))
-    };
     let read = values(context, condition);
     let is_returned = |definition: &DefinitionIndex| {
         let node = flow.definitions.all[*definition].node;
-        context.units.of_node(node) == Some(unit) && returns(node)
+        context.units.of_node(node) == Some(unit) && is_answer(context, unit, node)
     };
     !read.is_empty()
         && read.iter().all(|(_, from)| !from.is_empty() && from.iter().all(is_returned))
@@ -208,15 +205,10 @@ fn tested(context: &Context<'_, '_, '_>, index: UnitIndex) -> Vec<Value> {
     };
     // That a query fails is no reason for what its parameters come from. That a call like
     // `mysql_stmt_bind_param` fails is none for what the handle of the statement comes from.
-    let runs_query = |node: usize| !flow.effects[node].queries.is_empty();
-    // Nor is what a query returns one.
-    let reads_result = |node: usize| {
-        let mut accesses = flow.effects[node].accesses.iter();
-        accesses.any(|access| is_result(&access.place))
-    };
-    let is_query = |node: usize| match flow.graph.nodes[node].kind {
+    let tests_query = |node: usize| match flow.graph.nodes[node].kind {
         NodeKind::Evaluate(condition) => {
-            (runs_query(node) || uses_statements(flow, condition)) && is_one_call(flow, condition)
+            (is_query(context, index, node) || flow.uses_statements(condition))
+                && flow.is_one_call(condition)
         }
         _ => false,
     };
@@ -226,7 +218,7 @@ fn tested(context: &Context<'_, '_, '_>, index: UnitIndex) -> Vec<Value> {
         leaves && !flow.effects[node].asks_open.is_empty()
     };
     let conditions = unit.nodes().filter(|&node| {
-        is_condition(&node) && !is_query(node) && !asks(node) && decides(context, index, node)
+        is_condition(&node) && !tests_query(node) && !asks(node) && decides(context, index, node)
     });
     let mut open: Vec<Value> = conditions.flat_map(|node| values(context, node)).collect();
     let mut tested: Vec<Value> = Vec::new();
@@ -236,13 +228,34 @@ fn tested(context: &Context<'_, '_, '_>, index: UnitIndex) -> Vec<Value> {
         }
         for &definition in &value.1 {
             let from = flow.definitions.all[definition].node;
-            if context.units.of_node(from).is_some() && !runs_query(from) && !reads_result(from) {
+            if context.units.of_node(from).is_some() && !is_answer(context, index, from) {
                 open.extend(values(context, from));
             }
         }
         tested.push(value);
     }
     tested
+}
+
+/// Returns true if a node calls a function that tests what it gets
+/// ([`inputs`](crate::flow::inputs)), and an exit of the unit may be taken because of that.
+fn tests_inputs(context: &Context<'_, '_, '_>, unit: UnitIndex, node: NodeIndex) -> bool {
+    let by_failure = || context.units.units[unit].exits().all(|exit| exit.on_failure);
+    context.flow.effects[node].tests_inputs && !by_failure()
+}
+
+/// Returns true for a node that runs a query, and leaves for no other reason than its outcome.
+fn is_query(context: &Context<'_, '_, '_>, unit: UnitIndex, node: NodeIndex) -> bool {
+    !context.flow.effects[node].queries.is_empty() && !tests_inputs(context, unit, node)
+}
+
+/// Returns true for a node whose values are those of a query: it runs one, or reads what one has
+/// returned.
+fn is_answer(context: &Context<'_, '_, '_>, unit: UnitIndex, node: NodeIndex) -> bool {
+    let effects = &context.flow.effects[node];
+    let is_of_query = !effects.queries.is_empty()
+        || effects.accesses.iter().any(|access| is_result(&access.place));
+    is_of_query && !tests_inputs(context, unit, node)
 }
 
 /// Returns true if an exit of a unit may be taken because of what a condition tests. It is not if
@@ -276,57 +289,6 @@ fn reached(
         }
     }
     reached
-}
-
-/// Returns true for what a query returns, and what it leaves on the connection.
-fn is_result(place: &Place) -> bool {
-    place.root.is_object() || matches!(place.root, Root::Last | Root::LastWrite)
-}
-
-/// Returns true if a condition only compares the results of calls of a database interface with
-/// constants.
-fn is_one_call(flow: &Flow<'_, '_>, condition: &Expression) -> bool {
-    let inner = |one: &Expression| is_one_call(flow, one);
-    match &condition.kind {
-        ExpressionKind::Call { callee, arguments, .. } => {
-            flow.is_of_database(callee) && arguments.iter().all(|argument| !has_call(argument))
-        }
-        ExpressionKind::Unary(operator, operand) => operator == "!" && inner(operand),
-        ExpressionKind::Assign { operator: None, value, .. } => inner(value),
-        ExpressionKind::Binary(operator, left, right) => match operator.as_str() {
-            "&&" | "||" => inner(left) && inner(right),
-            "==" | "!=" | "<" | "<=" | ">" | ">=" => {
-                inner(left) && is_constant(right) || is_constant(left) && inner(right)
-            }
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
-/// Returns true if each call of a condition is one on a prepared statement.
-fn uses_statements(flow: &Flow<'_, '_>, condition: &Expression) -> bool {
-    let mut uses = true;
-    condition.walk(&mut |inner| {
-        if let ExpressionKind::Call { callee, .. } = &inner.kind {
-            uses &= flow.uses_statement(callee);
-        }
-    });
-    uses
-}
-
-fn is_constant(expression: &Expression) -> bool {
-    match &expression.kind {
-        ExpressionKind::Constant(_) => true,
-        ExpressionKind::Unary(operator, operand) => operator == "-" && is_constant(operand),
-        _ => false,
-    }
-}
-
-fn has_call(expression: &Expression) -> bool {
-    let mut found = false;
-    expression.walk(&mut |inner| found |= matches!(inner.kind, ExpressionKind::Call { .. }));
-    found
 }
 
 /// Returns the reads of a node, without those of what queries return.

@@ -106,6 +106,11 @@ fn is_case(path: &Path) -> bool {
 impl Case {
     fn read(path: PathBuf) -> Case {
         let text = fs::read_to_string(&path).unwrap();
+        Case::of(path, text)
+    }
+
+    /// Makes a case of the text of a file.
+    pub(crate) fn of(path: PathBuf, text: String) -> Case {
         let name = path.strip_prefix(folder()).unwrap().to_str().unwrap().replace('\\', "/");
         let settings = settings(&text);
         let all = |key: &str| {

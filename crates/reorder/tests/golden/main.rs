@@ -10,6 +10,7 @@
 mod case;
 mod compile;
 mod listing;
+mod spellings;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,0 +1,29 @@
+// The helper has a result of its own behind its query: the division stays behind its call.
+// function: pay
+// expect: unchanged
+// keeps: exit, it leaves the transaction depending on `parts`
+#include "shop.h"
+
+static int grow(struct db *db, int parts)
+{
+    int failed = db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+
+    return failed ? failed : parts == 0;
+}
+
+int pay(struct db *db, int parts)
+{
+    int failed;
+
+    db_begin(db);
+    failed = grow(db, parts);
+    if (failed)
+        goto fail;
+    if (db_run(db, "UPDATE customer SET c_balance = $1 WHERE c_id = 2", 100 / parts))
+        goto fail;
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+}
