@@ -103,6 +103,8 @@ pub struct Table {
     /// The names in the expression that chooses the partition of each row, where a row may have
     /// none: its columns, and perhaps functions.
     pub partitioned_by: BTreeSet<String>,
+    /// True if SQLite numbers its rows, and no column is that number.
+    pub hidden_rowid: bool,
     /// The tables of which this one is a partition.
     pub partition_of: BTreeSet<String>,
     /// The tables from which this one inherits.
@@ -196,6 +198,8 @@ pub struct View {
     pub functions: BTreeSet<String>,
     /// True if it is stored, and so does not show what changed since.
     pub materialized: bool,
+    /// The functions that the defaults of its own columns call.
+    pub default_functions: BTreeSet<String>,
     /// An error that the content of rows may cause when it is read, as a clause.
     pub fails: Option<String>,
 }

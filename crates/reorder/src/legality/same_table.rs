@@ -7,7 +7,8 @@
 //!   still be under way);
 //! - if both name a key, in a column of it with constants that differ, or with parameters of which
 //!   the caller of [`between`] knows that they differ: they touch different rows. If both write,
-//!   the table has no other key: one could free the value that the other takes.
+//!   the table has no other key: one could free the value that the other takes. A number of the row
+//!   that no column shows is such a key of SQLite, for rows that are inserted and deleted.
 //!
 //! Two writes keep their order even if they assign different columns, so that the order of effects
 //! on each row stays the same.
@@ -22,7 +23,7 @@ use crate::{
     api::Server,
     schema::{Key, Table},
     solve::UnitIndex,
-    sql::{Query, QueryKind, TableAccess, Value},
+    sql::{Query, QueryKind, TableAccess, Value, names},
     units::UnitQuery,
 };
 
@@ -160,6 +161,7 @@ fn are_different_rows(
     });
     context.schema.is_key(table, &both)
         && !(both_write && has_other_key(context, table, &both))
+        && !(both_write && may_take_number(context, table, [one, other]))
         && keys.any(|key| key.columns.iter().any(differ))
 }
 
@@ -186,6 +188,18 @@ fn has_other_key(context: &Context<'_, '_, '_>, table: &str, columns: &BTreeSet<
     let is_other = |key: &Key| !key.columns.iter().all(|column| columns.contains(column));
     // An expression may stand beside the columns of a key.
     all.any(|table| table.keys().any(|key| key.partial || is_other(key)))
+}
+
+/// Returns true if one of two writes may give a row the number that the other frees or gives, of a
+/// table of SQLite whose rows have a number that no column shows.
+fn may_take_number(context: &Context<'_, '_, '_>, table: &str, both: [&TableAccess; 2]) -> bool {
+    let changes = |access: &TableAccess| {
+        access.inserts
+            || access.deletes
+            || names::ROWID.iter().any(|one| access.writes.contains(one))
+    };
+    context.schema.table(table).is_some_and(|table| table.hidden_rowid)
+        && both.into_iter().all(changes)
 }
 
 /// Returns true if two constants are different values of a column: two integers in their shortest

@@ -6,6 +6,7 @@ use super::{
     Column, Table,
     cursor::Cursor,
     resolve::{Builder, outside_of_engine},
+    routine::calls_of_default,
     table::{Message, generated, not_understood, set_default},
 };
 use crate::sql::text::{is_word, keyword};
@@ -91,6 +92,12 @@ impl Builder {
         if part.eat(&["DOMAIN"]) {
             return self.alter_domain(part);
         }
+        let mut view = part;
+        if view.eat(&["VIEW"]) {
+            view.eat(&["IF", "EXISTS"]);
+            let name = self.table_name(&mut view)?;
+            self.alter_view(&name, view);
+        }
         let changes_it = |token: &TokenWithSpan| {
             CHANGES.contains(&keyword(&token.token).unwrap_or_default().as_str())
         };
@@ -103,16 +110,29 @@ impl Builder {
         }
     }
 
+    /// Notes the functions of a default that a view gets for a column.
+    fn alter_view(&mut self, name: &str, mut action: Cursor<'_>) {
+        action.eat(&["ALTER"]);
+        action.eat(&["COLUMN"]);
+        action.name();
+        if action.eat(&["SET", "DEFAULT"])
+            && let Some(view) = self.schema.views.get_mut(name)
+        {
+            view.default_functions.extend(calls_of_default(action));
+        }
+    }
+
     /// Applies an `ALTER TABLE`, whose words stand before the place.
     pub(super) fn alter_table(&mut self, mut part: Cursor<'_>) -> Result<(), Message> {
         part.eat(&["IF", "EXISTS"]);
         part.eat(&["ONLY"]);
         let name = self.table_name(&mut part)?;
         part.eat_token(&Token::Mul);
+        let rest = Cursor::new(part.rest(), self.server);
         if self.schema.is_view(&name) {
+            rest.list().into_iter().for_each(|action| self.alter_view(&name, action));
             return Ok(());
         }
-        let rest = Cursor::new(part.rest(), self.server);
         for action in rest.list() {
             self.alter(&name, action)?;
         }

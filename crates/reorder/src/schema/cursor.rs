@@ -72,6 +72,10 @@ impl<'a> Cursor<'a> {
     pub(super) fn name(&mut self) -> Option<String> {
         let name = match self.peek()? {
             Token::Word(word) => names::fold(&word.value, word.quote_style.is_some(), self.server),
+            // The shell of SQLite writes the names of the tables of its modules so.
+            Token::SingleQuotedString(name) if self.server == Server::Sqlite => {
+                names::fold(name, true, self.server)
+            }
             _ => return None,
         };
         self.at += 1;

@@ -224,13 +224,14 @@ impl Builder {
         };
         let has = |word| modifiers.iter().any(|modifier| modifier == word);
         match kind {
-            "TABLE" => self.create_table(part, has("FOREIGN")),
+            "TABLE" => self.create_table(part, &modifiers),
             "VIEW" => self.create_view(part, has("MATERIALIZED")),
             "INDEX" => self.create_index(part, has("UNIQUE")),
             "DOMAIN" => self.create_domain(part),
             "TYPE" => self.note_type(part),
             "OPERATOR" => self.create_operator(part),
             "CAST" => self.create_cast(part),
+            "AGGREGATE" => self.create_aggregate(part),
             "TRIGGER" => self.create_trigger(part),
             "FUNCTION" | "PROCEDURE" => self.create_function(part),
             "RULE" => self.create_rule(part),
@@ -239,8 +240,8 @@ impl Builder {
         }
     }
 
-    /// Adds a table, whose `CREATE TABLE` stands before the place.
-    fn create_table(&mut self, mut part: Cursor<'_>, foreign: bool) -> Result<(), Message> {
+    /// Adds a table, whose `CREATE TABLE` stands before the place, with some words before `TABLE`.
+    fn create_table(&mut self, mut part: Cursor<'_>, modifiers: &[String]) -> Result<(), Message> {
         let optional = part.eat(&["IF", "NOT", "EXISTS"]);
         let name = self.table_name(&mut part)?;
         if self.schema.tables.contains_key(&name) {
@@ -289,12 +290,25 @@ impl Builder {
         if !complete {
             table.columns.clear();
         }
-        if foreign {
-            let what = "is a foreign table: it is not known what its server does at a rollback";
+        if let Some(what) = self.unusual(&name, modifiers) {
             table.outside = Some(what.to_owned());
         }
         self.schema.tables.insert(name.clone(), table);
         self.check_columns(&name)
+    }
+
+    /// Returns why a table is not one whose rows only queries of it, triggers and foreign keys
+    /// change, as a predicate; `None` if it is.
+    fn unusual(&self, name: &str, modifiers: &[String]) -> Option<&'static str> {
+        let has = |word: &str| modifiers.iter().any(|modifier| modifier == word);
+        if has("FOREIGN") {
+            return Some("is a foreign table: it is not known what its server does at a rollback");
+        }
+        if has("VIRTUAL") {
+            return Some("is a virtual table: it is not known which tables its module uses");
+        }
+        let own = self.server == Server::Sqlite && name.starts_with("sqlite_");
+        own.then_some("is a table of SQLite itself, which changes with others")
     }
 
     /// Adds what chooses the partition of each row, which stands behind `PARTITION BY`. A row has
@@ -417,8 +431,9 @@ impl Builder {
             .iter()
             .map(|(name, draft)| {
                 let (tables, functions, fails) = self.view_reads(&draft.query);
+                let known = self.schema.views.get(name).cloned().unwrap_or_default();
                 let materialized = draft.materialized;
-                (name.clone(), View { tables, functions, materialized, fails })
+                (name.clone(), View { tables, functions, materialized, fails, ..known })
             })
             .collect();
         for (name, view) in &direct {
@@ -436,8 +451,7 @@ impl Builder {
                     }
                 }
             }
-            let materialized = view.materialized;
-            let view = View { tables, functions, materialized, fails };
+            let view = View { tables, functions, fails, ..view.clone() };
             self.schema.views.insert(name.clone(), view);
         }
     }

@@ -149,9 +149,16 @@ pub(super) fn calls_of_default(value: Cursor<'_>) -> BTreeSet<String> {
         } else {
             calls.extend(session_variable(token, server));
             calls.extend(call_at(tokens, at, server));
+            calls.extend(function_of_operator(token, server));
         }
     }
     calls
+}
+
+/// Returns the function of the program that an operator of SQLite calls.
+fn function_of_operator(token: &TokenWithSpan, server: Server) -> Option<String> {
+    let word = keyword(&token.token).filter(|_| server == Server::Sqlite)?;
+    matches!(&*word, "REGEXP" | "MATCH").then(|| word.to_ascii_lowercase())
 }
 
 /// Returns the function that is called at a place, with its prefix.
@@ -176,7 +183,7 @@ impl Builder {
     /// Returns what a body names.
     pub(super) fn names(&self, tokens: &[TokenWithSpan]) -> Names {
         let mut found = Names::default();
-        let mut inserted = 0;
+        let mut inserted = None;
         let mut uses = Uses::new(tokens, self.server);
         for (at, token) in tokens.iter().enumerate() {
             let Token::Word(word) = &token.token else { continue };
@@ -213,15 +220,16 @@ impl Builder {
             if into {
                 let mut name = Cursor::new(&tokens[at + 1..], self.server);
                 name.parts();
-                inserted = at + name.at;
+                inserted = Some(at + name.at);
             }
             if upper == "CALL" {
                 let mut part = Cursor::new(&tokens[at + 1..], self.server);
                 let called = part.parts().map(|parts| names::function(&parts));
                 found.procedures.extend(called.clone());
                 found.calls.extend(called);
-            } else if inserted != at {
+            } else if inserted != Some(at) {
                 found.calls.extend(call_at(tokens, at, self.server));
+                found.calls.extend(function_of_operator(token, self.server));
             }
         }
         found.checks = self.functions_of_types(tokens);
@@ -352,6 +360,30 @@ impl Builder {
             }
             Err(_) => FunctionBody::Unknown,
         }
+    }
+
+    /// Adds an aggregate function, whose `CREATE AGGREGATE` stands before the place: it calls its
+    /// support functions (`SFUNC = f`).
+    pub(super) fn create_aggregate(&mut self, mut part: Cursor<'_>) -> Result<(), Message> {
+        let whole = part;
+        let parts = part.parts().ok_or_else(|| not_understood(&whole))?;
+        let parts = self.with_prefix(parts);
+        let mut body = Vec::new();
+        while let Some(group) = part.group() {
+            for mut option in group.list() {
+                let is_function = option.keyword().ends_with("FUNC");
+                option.at += 1;
+                if is_function && option.eat_token(&Token::Eq) {
+                    body.extend_from_slice(option.rest());
+                    body.extend([Token::LParen, Token::RParen].map(TokenWithSpan::wrap));
+                }
+            }
+        }
+        let last = parts.last().cloned().into_iter();
+        let names = last.chain([names::function(&parts)]).collect();
+        let routine = Routine { signature: Vec::new(), body: FunctionBody::Tokens(body) };
+        self.functions.push((names, routine));
+        Ok(())
     }
 
     /// Adds a trigger, whose `CREATE TRIGGER` stands before the place.

@@ -172,7 +172,7 @@ impl Builder {
             }
             return Ok(skipped);
         }
-        if self.server == Server::Sqlite && write(element.rest()).contains("ON CONFLICT") {
+        if self.server == Server::Sqlite && has_words(*element, &["ON", "CONFLICT"]) {
             return Err(format!("{}; `ON CONFLICT` is not supported", not_understood(&whole)));
         }
         Ok(true)
@@ -280,6 +280,8 @@ impl Builder {
         } else if part.eat(&["PRIMARY", "KEY"]) || part.eat(&["KEY"]) {
             column.not_null |= self.server != Server::Sqlite;
             table.primary_key = Some(Key { name: None, columns: own, partial: false });
+            // Such a column of SQLite is not the number of the row.
+            table.hidden_rowid |= self.server == Server::Sqlite && part.is(&["DESC"]);
         } else if part.eat(&["UNIQUE"]) {
             part.eat_any(&["KEY", "NULLS", "NOT", "DISTINCT"]);
             table.unique.push(Key { name: None, columns: own, partial: false });
@@ -352,6 +354,14 @@ impl Builder {
     }
 }
 
+/// Returns true if some words stand in a part, outside of parentheses.
+fn has_words(mut part: Cursor<'_>, words: &[&str]) -> bool {
+    while !part.is_end() && !part.is(words) {
+        part.skip();
+    }
+    !part.is_end()
+}
+
 /// Returns the functions that the condition of an index or constraint calls.
 fn calls_of_condition(mut part: Cursor<'_>) -> BTreeSet<String> {
     while !part.is_end() && !part.eat(&["WHERE"]) {
@@ -422,16 +432,19 @@ fn action(part: &mut Cursor<'_>) -> Option<Action> {
 }
 
 /// Marks the columns for which SQLite chooses the number of the row: the only column of the primary
-/// key, if its type is `INTEGER`.
+/// key, if its type is `INTEGER`. If there is none, the table has a number that no column shows.
 pub(super) fn number_rows(table: &mut Table, without_rowid: bool) {
-    let key: BTreeSet<String> =
-        table.primary_key.iter().flat_map(|key| key.columns.iter().cloned()).collect();
-    if without_rowid || key.len() != 1 {
+    let has_other_key = std::mem::take(&mut table.hidden_rowid);
+    if without_rowid {
         return;
     }
-    for column in table.columns.iter_mut().filter(|column| key.contains(&column.name)) {
-        if column.ty == "integer" {
-            (column.numbered, column.not_null) = (true, true);
-        }
+    let key: BTreeSet<String> =
+        table.primary_key.iter().flat_map(|key| key.columns.iter().cloned()).collect();
+    let is_number = |column: &Column| {
+        !has_other_key && key.len() == 1 && key.contains(&column.name) && column.ty == "integer"
+    };
+    table.hidden_rowid = !table.columns.iter().any(is_number);
+    for column in table.columns.iter_mut().filter(|column| is_number(column)) {
+        (column.numbered, column.not_null) = (true, true);
     }
 }

@@ -264,6 +264,7 @@ fn errors_name_the_line_and_the_remedy() {
         (Postgresql, "-- a\nCREATE TABLE t (a text DEFAULT 'x", 2, "correct the SQL"),
         (Mysql, "CREATE TABLE t (a int, CONSTRAINT c SOMEHOW (a))", 1, "dump the schema"),
         (Sqlite, "CREATE TABLE t (a UNIQUE ON CONFLICT REPLACE)", 1, "is not supported"),
+        (Sqlite, "CREATE TABLE t (a, UNIQUE (a) on conflict ignore)", 1, "is not supported"),
         (Sqlite, "CREATE TRIGGER g BEGIN END", 1, "dump the schema"),
         (Postgresql, "CREATE TABLE t (a int);\nCREAT INDEX i ON t (a)", 2, "begins like this"),
         (Postgresql, "DO $$ BEGIN CREATE TABLE t (); END $$", 1, "begins like this"),
@@ -435,4 +436,41 @@ fn policies_name_the_columns_that_they_read() {
     assert_eq!(reads("USING (n > 4) WITH CHECK (m > 4)"), (some(&["m", "n"]), none.clone()));
     assert_eq!(reads("AS RESTRICTIVE FOR SELECT USING (true)"), (some(&[]), none));
     assert_eq!(reads("USING (f(t.*))").0, Columns::All);
+}
+
+#[test]
+fn shadow_tables_of_a_dump_of_sqlite_are_read() {
+    let ddl = "
+        CREATE VIRTUAL TABLE ft USING fts5(n, content='hot')
+        /* ft(n) */;
+        CREATE TABLE IF NOT EXISTS 'ft_data'(id INTEGER PRIMARY KEY, block BLOB);
+        CREATE TABLE hot (id INTEGER PRIMARY KEY, n TEXT DEFAULT 'x', m TEXT);
+        CREATE TABLE sqlite_sequence(name,seq);";
+    let schema = parse(ddl, Server::Sqlite).expect("the DDL is understood");
+    let unusual: Vec<&str> = schema
+        .tables
+        .iter()
+        .filter(|(_, table)| table.outside.is_some())
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(unusual, ["ft", "sqlite_sequence"]);
+    assert_eq!(schema.tables["ft_data"].columns.len(), 2);
+    assert_eq!(schema.tables["hot"].columns.len(), 3);
+}
+
+#[test]
+fn number_of_the_row_is_hidden_where_no_column_is_it() {
+    let hidden = |ddl: &str| {
+        let schema = parse(ddl, Server::Sqlite).expect("the DDL is understood");
+        (schema.tables["t"].hidden_rowid, schema.tables["t"].columns[0].numbered)
+    };
+    assert_eq!(hidden("CREATE TABLE t (id INTEGER PRIMARY KEY)"), (false, true));
+    assert_eq!(hidden("CREATE TABLE t (id INTEGER, PRIMARY KEY (id DESC))"), (false, true));
+    assert_eq!(hidden("CREATE TABLE t (id INTEGER PRIMARY KEY DESC)"), (true, false));
+    assert_eq!(hidden("CREATE TABLE t (id INT PRIMARY KEY)"), (true, false));
+    assert_eq!(hidden("CREATE TABLE t (id TEXT PRIMARY KEY)"), (true, false));
+    assert_eq!(hidden("CREATE TABLE t (id INTEGER)"), (true, false));
+    assert_eq!(hidden("CREATE TABLE t (id TEXT PRIMARY KEY) WITHOUT ROWID"), (false, false));
+    let schema = parse("CREATE TABLE t (id TEXT PRIMARY KEY)", Server::Postgresql);
+    assert!(!schema.expect("the DDL is understood").tables["t"].hidden_rowid);
 }

@@ -4,8 +4,8 @@
 //! an expression is analysed with a scope of its own; the walk's own way through it is ignored.
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, SelectItem,
-    SelectItemQualifiedWildcardKind, Value, ValueWithSpan, Visit,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    ObjectName, SelectItem, SelectItemQualifiedWildcardKind, Value, ValueWithSpan, Visit,
 };
 
 use super::{
@@ -172,6 +172,15 @@ impl Analysis<'_> {
                     self.read_qualified(&parts, scope);
                 }
                 return Ok(());
+            }
+            // SQLite has no such functions of its own.
+            Expr::BinaryOp { op: BinaryOperator::Regexp, .. } | Expr::RLike { .. }
+                if self.server == Server::Sqlite =>
+            {
+                "regexp"
+            }
+            Expr::BinaryOp { op: BinaryOperator::Match, .. } if self.server == Server::Sqlite => {
+                "match"
             }
             Expr::Extract { .. } => "extract",
             Expr::Ceil { .. } => "ceil",

@@ -4,6 +4,9 @@ use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
 use crate::api::Server;
 
+/// The names of the number of a row of SQLite, unless a column has them.
+pub(crate) const ROWID: [&str; 3] = ["rowid", "oid", "_rowid_"];
+
 /// The number of bytes of a name that PostgreSQL compares.
 const POSTGRESQL_LENGTH: usize = 63;
 

@@ -174,7 +174,10 @@ impl Analysis<'_> {
 
     /// Records the functions of the columns that get their default or a number.
     fn defaults(&mut self, table: &str, given: &BTreeSet<String>) {
-        let Some(known) = self.schema.table(table) else { return };
+        let Some(known) = self.schema.table(table) else {
+            self.defaults_of_view(table);
+            return;
+        };
         let gives = |column: &&Column| given.contains(&column.name) && !self.overriding_user;
         let columns = known.columns.iter();
         let defaults = columns.clone().filter(|column| column.computed || !gives(column));
@@ -187,6 +190,20 @@ impl Analysis<'_> {
         if numbers {
             self.query.functions.insert("nextval".to_owned());
         }
+    }
+
+    /// Records the functions of the defaults that a row gets which is inserted by a view: its own,
+    /// and those of all tables that it reads.
+    fn defaults_of_view(&mut self, name: &str) {
+        let Some(view) = self.schema.views.get(name) else { return };
+        let tables = view.tables.iter().filter_map(|table| self.schema.table(table));
+        for column in tables.flat_map(|table| &table.columns) {
+            self.query.functions.extend(column.default_functions.iter().cloned());
+            if column.numbered {
+                self.query.functions.insert("nextval".to_owned());
+            }
+        }
+        self.query.functions.extend(view.default_functions.iter().cloned());
     }
 
     /// Records what happens to a row that stands in the way.
@@ -267,6 +284,11 @@ impl Analysis<'_> {
     /// Returns the key of a table that has only one.
     fn only_key(&self, table: &str) -> Arbiter {
         let Some(known) = self.schema.table(table) else { return Arbiter::Unknown };
+        let access = self.query.tables.get(table);
+        let is_given = |name: &&str| access.is_some_and(|access| access.given.contains(*name));
+        if known.hidden_rowid && names::ROWID.iter().any(is_given) {
+            return Arbiter::Unknown;
+        }
         let mut keys = known.keys();
         match (keys.next(), keys.next()) {
             (Some(key), None) if !key.partial => {
