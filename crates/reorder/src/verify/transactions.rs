@@ -64,6 +64,8 @@ struct Current<'a> {
     transaction: Option<Transaction<'a>>,
     failed: bool,
     lost: bool,
+    /// True if the server has rolled back by itself, and the program has ended nothing since.
+    goes_on: bool,
 }
 
 fn empty<'a>() -> Transaction<'a> {
@@ -87,7 +89,11 @@ impl<'a> Transactions<'a> {
             return;
         }
         let outside = current.transaction.is_none();
-        if outside && !needs_transaction(query) {
+        let bounds = [Statement::Begin, Statement::Commit, Statement::Rollback];
+        current.goes_on &= !bounds.contains(&query.statement);
+        // A read of a program that does not know of the rollback belongs to what was rolled back.
+        let is_left_over = current.goes_on && query.statement == Statement::Rows;
+        if outside && (is_left_over || !needs_transaction(query)) {
             return;
         }
         let transaction = current.transaction.get_or_insert_with(empty);
@@ -106,6 +112,7 @@ impl<'a> Transactions<'a> {
         };
         current.failed = query.state == State::Failed;
         current.lost = query.state == State::Lost;
+        current.goes_on |= !outside && query.failed.is_some() && query.state == State::Idle;
         if let Some(outcome) = outcome {
             self.done
                 .extend(current.transaction.take().map(|ended| Transaction { outcome, ..ended }));

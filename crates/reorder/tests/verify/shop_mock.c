@@ -55,8 +55,7 @@ static struct mockdb_result *run(struct db *db, const char *sql, va_list *values
         parameters[i].binary = false;
     }
     struct mockdb_result *answer = mockdb_run(&db->session, "shop", text, count, parameters);
-    if (answer->sqlstate == NULL)
-        db->changed = (long)answer->changed;
+    db->changed = answer->sqlstate == NULL ? (long)answer->changed : -1;
     return answer;
 }
 

@@ -73,6 +73,14 @@ fn statement_outside_of_transactions_is_one_of_its_own() {
 }
 
 #[test]
+fn read_behind_a_rollback_by_the_server_is_no_transaction() {
+    let text = "1 begin active\n1 change idle 40001\n1 rows idle\n1 rollback idle\n1 rows idle";
+    assert_eq!(outcomes(text), [(Outcome::RolledBack, 0), (Outcome::Committed, 1)]);
+    let text = "1 begin active\n1 change idle 40001\n1 change idle\n1 rollback idle";
+    assert_eq!(outcomes(text), [(Outcome::RolledBack, 0), (Outcome::Committed, 1)]);
+}
+
+#[test]
 fn transactions_of_two_connections_are_kept_apart() {
     let text = "1 begin active\n2 begin active\n1 change active\n2 rollback idle\n1 commit idle";
     assert_eq!(outcomes(text), [(Outcome::RolledBack, 0), (Outcome::Committed, 1)]);
