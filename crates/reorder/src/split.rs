@@ -46,6 +46,7 @@ use std::fmt;
 
 pub use self::sort::{Obstacle, Sorted, Unsorted};
 pub(crate) use self::{
+    excerpt::Excerpt,
     search::{Found, line_start, search},
     versions::Version,
 };

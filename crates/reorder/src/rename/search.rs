@@ -2,12 +2,15 @@
 //!
 //! 1. Without the constraints on values that carry the name of a variable with several webs, the
 //!    solver gives a bound. If the bound is not lower than the cost, nothing is tried.
-//! 2. Each web gets a name of its own, in all functions at once: one edited text, which is read and
-//!    solved. If a function does not cost less, it keeps its names.
+//! 2. Each web gets a name of its own, in each function alone: an edited
+//!    [excerpt](crate::split::Excerpt), which is read and solved. If the function does not cost
+//!    less, it keeps its names. If all transactions are to lock tables in one order, all functions
+//!    are edited at once.
 //! 3. The order of 2. says which webs may share a name ([`needed`](super::needed)). The text with
-//!    only the needed names is read and solved too.
+//!    only the needed names, in all functions, is read and solved too. Here the program is compared
+//!    with the old one (RENAME-1).
 //!
-//! So a file is read twice at most for all its renamings, in rare cases more often. The best cost
+//! So a file is read once for all its renamings, in rare cases more often. The best cost
 //! with all renamings is a bound for each choice of them; a text that reaches it gains nothing by a
 //! second search.
 
@@ -24,13 +27,14 @@ use super::{
 use crate::{
     api::Models,
     flow::{Flow, summary::Summaries},
-    ir::{Function, Program},
+    ir::{Function, LeftOut, Program},
     legality::{self, Context, Rule, reads},
+    parallel,
     rewrite::{self, Options, Refused, Report, Rewritten, Source, map_transactions, rewrite_with},
     schema::Schema,
     solve::Limits,
     source::{self, Edit},
-    split::trace::Trace,
+    split::{Excerpt, trace::Trace},
     transaction::Transaction,
     transform::Parse,
 };
@@ -97,24 +101,27 @@ pub(crate) fn pass<E>(
     refusals.extend(chosen.iter().filter_map(|one| one.outcome.clone().err()));
     let words = Words::of(program, text);
     let plans = chosen.into_iter().filter_map(|one| Some((one, one.outcome.as_ref().ok()?)));
-    let mut chosen: Vec<Chosen<'_>> =
-        plans.map(|(one, plan)| Chosen::of(one, plan, &words)).collect();
-    let only = only_function(&chosen, options);
+    let chosen: Vec<Chosen<'_>> = plans.map(|(one, plan)| Chosen::of(one, plan, &words)).collect();
+    let words = &words;
+    let left_out = None;
+    let search = Search { parse, program, text, setting, before, words, old: &old, left_out };
+    let groups: Vec<&[Chosen<'_>]> = match options.lock_order {
+        true => vec![&chosen],
+        false => chosen.chunk_by(|one, other| one.function() == other.function()).collect(),
+    };
+    let mut needed = parallel::map(&groups, &|group| search.needed(group)).concat();
+    let only = only_function(&needed, options);
     let setting = Setting { options: only.as_ref().unwrap_or(options), ..setting };
-    let search = Search { parse, program, text, setting, before, words: &words, old: &old };
-    let apart = search.version(&mut chosen)?;
-    let unplaced = search.share(&apart, &mut chosen);
-    search.place(unplaced, &mut chosen);
-    let renamed = search.version(&mut chosen)?;
+    let renamed = Search { setting, ..search }.version(&mut needed)?;
     Some(Renamed { is_whole: only.is_none(), ..renamed })
 }
 
 /// Returns the options for the function of all variables, if there is only one: no other function
 /// changes.
 fn only_function(chosen: &[Chosen<'_>], options: &Options) -> Option<Options> {
-    let function = &chosen.first()?.candidate.function;
-    let is_only = chosen.iter().all(|one| one.candidate.function == *function);
-    let function = Some(function.clone());
+    let function = chosen.first()?.function();
+    let is_only = chosen.iter().all(|one| one.function() == function);
+    let function = Some(function.to_owned());
     (is_only && !options.lock_order).then(|| Options { function, ..options.clone() })
 }
 
@@ -161,6 +168,11 @@ impl<'c> Chosen<'c> {
         Chosen { candidate, plan, names, of_web: (0..count).collect(), reasons: Vec::new() }
     }
 
+    /// Returns the name of its function.
+    fn function(&self) -> &'c str {
+        &self.candidate.function
+    }
+
     fn named(&self) -> Named<'_> {
         let (plan, variable) = (self.plan, self.candidate.variable.as_str());
         Named { plan, variable, names: &self.names, of_web: &self.of_web }
@@ -180,9 +192,47 @@ struct Search<'s, E> {
     words: &'s Words<'s>,
     /// The summaries of the functions before the renaming.
     old: &'s Summaries<'s>,
+    /// The facts of the functions whose bodies `text` lacks, if it is an excerpt.
+    left_out: Option<&'s LeftOut>,
 }
 
 impl<'s, E> Search<'s, E> {
+    /// Returns the variables with the names that they need, if these lower the cost. They are those
+    /// of one function, or of all.
+    fn needed<'c>(&self, chosen: &[Chosen<'c>]) -> Vec<Chosen<'c>> {
+        let Setting { models, options, .. } = self.setting;
+        let Some(only) = only_function(chosen, options) else {
+            return self.shared(chosen).unwrap_or_default();
+        };
+        let function = only.function.as_deref().unwrap_or_default();
+        let setting = Setting { options: &only, ..self.setting };
+        if let Some(excerpt) = Excerpt::of(self.program, self.text, models, self.old, function) {
+            let (text, left_out) = (&*excerpt.text, Some(&excerpt.left_out));
+            let shared = Search { setting, text, left_out, ..*self }.shared(chosen);
+            if shared.is_some() || (self.parse)(text).is_ok() {
+                return shared.unwrap_or_default();
+            }
+        }
+        Search { setting, ..*self }.shared(chosen).unwrap_or_default()
+    }
+
+    /// Lets webs that have names of their own share them; `None` if that does not lower the cost.
+    fn shared<'c>(&self, chosen: &[Chosen<'c>]) -> Option<Vec<Chosen<'c>>> {
+        let mut chosen = chosen.to_vec();
+        let apart = self.version(&mut chosen)?;
+        let unplaced = self.share(&apart, &mut chosen);
+        self.place(unplaced, &mut chosen);
+        Some(chosen)
+    }
+
+    fn read(&self, text: &str) -> Option<Program> {
+        let program = (self.parse)(text).ok()?;
+        Some(match self.left_out {
+            Some(left_out) => Program { left_out: left_out.clone(), ..program },
+            None => program,
+        })
+    }
+
     /// Returns the text with the names of the variables, without the functions that do not cost
     /// less; these are taken from the list.
     fn version(&self, chosen: &mut Vec<Chosen<'_>>) -> Option<Renamed> {
@@ -195,7 +245,7 @@ impl<'s, E> Search<'s, E> {
             let edits: Vec<Edit> =
                 chosen.iter().flat_map(|one| one.named().edits(self.words)).collect();
             let text = source::apply(self.text, &edits);
-            let program = (self.parse)(&text).ok()?;
+            let program = self.read(&text)?;
             let new = Summaries::of_program(&program, models);
             let source = Source { program: &program, text: &text, models, schema, options };
             let rewritten = rewrite_with(&source, &new).ok()?;
@@ -206,7 +256,7 @@ impl<'s, E> Search<'s, E> {
                 let (before, after) = (cost(self.before, function), cost(after, function));
                 after.0 == before.0
                     && after.1 < before.1
-                    && self.is_same(&program, &new, function, chosen)
+                    && (self.left_out.is_some() || self.is_same(&program, &new, function, chosen))
             };
             let kept: BTreeSet<&str> = functions.into_iter().filter(is_better).collect();
             let count = chosen.len();
@@ -278,7 +328,7 @@ impl<'s, E> Search<'s, E> {
         let (program, text) = (&apart.program, apart.text.as_str());
         let source = Source { program, text, models, schema, options };
         let summaries = Summaries::of_program(program, models);
-        let is_of = |function: &Function, one: &Chosen<'_>| one.candidate.function == function.name;
+        let is_of = |function: &Function, one: &Chosen<'_>| one.function() == function.name;
         let mut transactions = rewrite::chosen(&source, &summaries)?;
         transactions.retain(|transaction| all.iter().any(|one| is_of(transaction.function, one)));
         let work = |before: &mut usize,

@@ -1,5 +1,6 @@
-//! The text in which the splits of one function are searched: the file without the bodies of the
-//! functions that have nothing to do with it. A long file is then read as fast as a short one.
+//! The text in which the splits and names of one function are searched: the file without the bodies
+//! of the functions that have nothing to do with it. A long file is then read as fast as a short
+//! one.
 //!
 //! Invariants
 //! 1. *Same places.* The excerpt is as long as the text, and has the same lines: only bytes of
@@ -25,15 +26,15 @@ use crate::{
 const BODY: &[u8] = b"for(;;);";
 
 /// A text without some bodies.
-pub(super) struct Excerpt {
-    pub(super) text: String,
+pub(crate) struct Excerpt {
+    pub(crate) text: String,
     /// The facts of the bodies that are left out.
-    pub(super) left_out: LeftOut,
+    pub(crate) left_out: LeftOut,
 }
 
 impl Excerpt {
     /// The excerpt for the function `name`; `None` if no body can be left out.
-    pub(super) fn of(
+    pub(crate) fn of(
         program: &Program,
         text: &str,
         models: &Models,
