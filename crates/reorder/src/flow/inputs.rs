@@ -5,8 +5,8 @@
 //! that reason: then the exit at its call protects what stands behind it from such a value.
 //!
 //! A function tests an input if a value that its caller has given, or that exists outside, goes
-//! into a condition behind which it may return without another query, or into its result. A value
-//! that a query returns is none.
+//! into a condition behind which it may return without another query, or into its result, or into
+//! a condition that decides which value the result has. A value that a query returns is none.
 
 use std::collections::BTreeSet;
 
@@ -32,37 +32,50 @@ impl<'a> Flow<'a, '_> {
             if from == ENTRY {
                 return true;
             }
-            if seen.insert(definition) && !self.is_answer(from) {
+            if seen.insert(definition) {
                 open.extend(self.definitions_read(from));
+                let conditions = self.controlling(from).into_iter();
+                let conditions = conditions.filter(|&condition| !self.tests_query(condition));
+                open.extend(conditions.flat_map(|condition| self.definitions_read(condition)));
             }
         }
         false
     }
 
-    /// Returns true for a node whose value is that of a query: it runs one, and no function that it
-    /// calls tests what it gets; or it reads what a query has returned.
-    fn is_answer(&self, node: NodeIndex) -> bool {
+    /// Returns the conditions that decide whether control comes to a node: behind one of their
+    /// outcomes it always does.
+    fn controlling(&self, node: NodeIndex) -> Vec<NodeIndex> {
+        let nodes = &self.graph.nodes;
+        let mut avoids = vec![false; nodes.len()];
+        let mut open: Vec<NodeIndex> =
+            (0..nodes.len()).filter(|&end| nodes[end].successors.is_empty()).collect();
+        while let Some(one) = open.pop() {
+            if one != node && !std::mem::replace(&mut avoids[one], true) {
+                open.extend(self.definitions.before(one));
+            }
+        }
+        let leads = |&one: &NodeIndex| nodes[one].successors.iter().any(|&next| !avoids[next]);
+        (0..nodes.len()).filter(|&one| avoids[one]).filter(leads).collect()
+    }
+
+    /// Returns true for a node whose value is the outcome of a query.
+    fn tests_query(&self, node: NodeIndex) -> bool {
         let effects = &self.effects[node];
-        let reads_result = || effects.accesses.iter().any(|access| is_result(&access.place));
-        !effects.tests_inputs && (!effects.queries.is_empty() || reads_result())
+        let runs = !effects.queries.is_empty() && !effects.tests_inputs;
+        self.expression_of(node)
+            .is_some_and(|value| (runs || self.uses_statements(value)) && self.is_one_call(value))
     }
 
     /// Returns true if a node is a result of the function, or a condition behind which it may
     /// return without another query. A condition on the outcome of a query is left out.
     fn decides_result(&self, node: NodeIndex) -> bool {
         let point = &self.graph.nodes[node];
-        let tests_query = |value| {
-            let effects = &self.effects[node];
-            let runs = !effects.queries.is_empty() && !effects.tests_inputs;
-            (runs || self.uses_statements(value)) && self.is_one_call(value)
-        };
-        match point.kind {
-            NodeKind::Return(Some(value)) => !tests_query(value),
-            NodeKind::Evaluate(condition) => {
-                point.successors.len() > 1 && !tests_query(condition) && self.returns_soon(node)
-            }
+        let decides = match point.kind {
+            NodeKind::Return(Some(_)) => true,
+            NodeKind::Evaluate(_) => point.successors.len() > 1 && self.returns_soon(node),
             _ => false,
-        }
+        };
+        decides && !self.tests_query(node)
     }
 
     /// Returns true if a path leads from a node to the end of the function without a query.
@@ -81,9 +94,15 @@ impl<'a> Flow<'a, '_> {
         false
     }
 
-    /// Returns the definitions whose value a node may read, without those of results and of what
-    /// calls of the database interface get: these answer for the database.
+    /// Returns the definitions whose value a node may read outside of calls of the database.
     fn definitions_read(&self, node: NodeIndex) -> Vec<DefinitionIndex> {
+        let places = self.read_outside(node).into_iter();
+        places.flat_map(|place| self.reaching(node, place)).collect()
+    }
+
+    /// Returns the places that a node reads, without those of results and of what calls of the
+    /// database interface get: these answer for the database.
+    pub(crate) fn read_outside(&self, node: NodeIndex) -> Vec<&Place> {
         let Some(expression) = self.expression_of(node) else { return Vec::new() };
         let mut outside = Outside::default();
         self.add_outside(expression, &mut outside);
@@ -91,8 +110,7 @@ impl<'a> Flow<'a, '_> {
             Root::Variable(variable) => outside.variables.contains(&variable),
             _ => outside.memory && place.root != Root::Outside && !is_result(place),
         };
-        let places = self.exposed_reads(node).into_iter().filter(is_read);
-        places.flat_map(|place| self.reaching(node, place)).collect()
+        self.exposed_reads(node).into_iter().filter(is_read).collect()
     }
 
     /// Returns true for a function of the file whose result may depend on what it gets, otherwise
@@ -121,6 +139,10 @@ impl<'a> Flow<'a, '_> {
             }
             ExpressionKind::Variable(variable) => {
                 outside.variables.insert(*variable);
+            }
+            // The place that it writes is no part of the value.
+            ExpressionKind::Assign { operator: None, value, .. } => {
+                return self.add_outside(value, outside);
             }
             // That a parameter leads to the memory says nothing about what is there.
             ExpressionKind::Dereference(pointer) if self.is_fixed_parameter(pointer) => {

@@ -228,7 +228,14 @@ fn tested(context: &Context<'_, '_, '_>, index: UnitIndex) -> Vec<Value> {
         }
         for &definition in &value.1 {
             let from = flow.definitions.all[definition].node;
-            if context.units.of_node(from).is_some() && !is_answer(context, index, from) {
+            if context.units.of_node(from).is_none() {
+                continue;
+            }
+            // Beside a query, as in `rc = n ? run(…) : -1`, other values may decide.
+            if is_query(context, index, from) {
+                let places = flow.read_outside(from).into_iter();
+                open.extend(places.map(|place| value_of(context, from, place)));
+            } else if !is_answer(context, index, from) {
                 open.extend(values(context, from));
             }
         }
@@ -296,6 +303,10 @@ fn values(context: &Context<'_, '_, '_>, node: usize) -> Vec<Value> {
     let flow = context.flow;
     let own = flow.exposed_reads(node).into_iter();
     own.filter(|place| !is_result(place) && place.root != Root::Outside)
-        .map(|place| (place.clone(), flow.reaching(node, place).into_iter().collect()))
+        .map(|place| value_of(context, node, place))
         .collect()
+}
+
+fn value_of(context: &Context<'_, '_, '_>, node: NodeIndex, place: &Place) -> Value {
+    (place.clone(), context.flow.reaching(node, place).into_iter().collect())
 }
