@@ -15,8 +15,10 @@ usage: cargo xtask <chore>
                                                    tidy checks too
   mutants                                          copy the sources with all planted bugs to
                                                    target/mutants
-  prove [--minutes M] [--seed S] [--lane L]...     run the lanes of the proof harness; without
-                                                   minutes, what every CI run does";
+  prove [--minutes M] [--seed S] [--lane L]... [--no-run]
+                                                   run the lanes of the proof harness; without
+                                                   minutes, what every CI run does; --no-run only
+                                                   builds their programs";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -30,6 +30,8 @@ pub(crate) struct Request {
     pub(crate) seed: Option<u64>,
     /// Lanes by name; all if empty.
     pub(crate) lanes: Vec<String>,
+    /// Builds the programs of the lanes, and runs none of them.
+    pub(crate) only_build: bool,
 }
 
 /// The result of a lane.
@@ -60,11 +62,16 @@ impl fmt::Display for Result {
     }
 }
 
-/// Reads `[--minutes M] [--seed S] [--lane L]...`.
+/// Reads `[--minutes M] [--seed S] [--lane L]... [--no-run]`.
 pub(crate) fn parse(arguments: &[&str]) -> std::result::Result<Request, String> {
-    let mut request = Request { budget: Budget::Ci, seed: None, lanes: Vec::new() };
+    let mut request =
+        Request { budget: Budget::Ci, seed: None, lanes: Vec::new(), only_build: false };
     let mut rest = arguments.iter();
     while let Some(&option) = rest.next() {
+        if option == "--no-run" {
+            request.only_build = true;
+            continue;
+        }
         let value = *rest.next().ok_or(format!("{option} needs a value"))?;
         let bad = || format!("{option} cannot be {value:?}");
         match option {
@@ -95,12 +102,16 @@ pub(crate) fn parse(arguments: &[&str]) -> std::result::Result<Request, String> 
     Ok(request)
 }
 
-/// Runs the requested lanes.
+/// Runs the requested lanes, or builds their programs.
 pub(crate) fn run(root: &Path, request: &Request) -> ExitCode {
     let wanted = |lane: &&Lane| {
         request.lanes.is_empty() || request.lanes.iter().any(|name| name == lane.name)
     };
-    let results = running::run_lanes(root, LANES.iter().filter(wanted).collect(), request);
+    let lanes: Vec<_> = LANES.iter().filter(wanted).collect();
+    if request.only_build {
+        return running::build_lanes(root, &lanes, request);
+    }
+    let results = running::run_lanes(root, lanes, request);
     clearway_console::say!("\n{:<10} {:<8} {:>9}", "lane", "", "took");
     results.iter().for_each(|result| clearway_console::say!("{result}"));
     let count = |which: fn(&Ending) -> bool| results.iter().filter(|r| which(&r.ending)).count();
@@ -121,14 +132,29 @@ mod tests {
     fn the_documented_options_are_read() {
         let request = parse(&["--minutes", "60", "--seed", "0x1f", "--lane", "kill"]).unwrap();
         let lanes = vec!["kill".to_string()];
-        assert_eq!(request, Request { budget: Budget::Minutes(60.0), seed: Some(31), lanes });
+        let budget = Budget::Minutes(60.0);
+        assert_eq!(request, Request { budget, seed: Some(31), lanes, only_build: false });
         assert_eq!(parse(&[]).unwrap().budget, Budget::Ci);
+        assert!(parse(&["--no-run", "--lane", "kill"]).unwrap().only_build);
     }
 
     #[test]
     fn nonsense_is_refused() {
         for line in [&["--minutes"][..], &["--minutes", "-1"], &["--lane", "fast"], &["--x", "1"]] {
             assert!(parse(line).is_err(), "{line:?}");
+        }
+    }
+
+    // A lane that runs another way than by `cargo run` and `cargo test` needs a way to be built.
+    #[test]
+    fn lanes_are_built_without_running() {
+        for lane in LANES {
+            for work in (lane.work)(Budget::Minutes(600.0), 7) {
+                let line = work.building().arguments.join(" ");
+                let is_built = line.starts_with("build ") && !line.contains("seed")
+                    || line.starts_with("test ") && line.ends_with(" --no-run");
+                assert!(is_built || line == "xtask mutants", "{}: {line}", lane.name);
+            }
         }
     }
 

@@ -39,6 +39,19 @@ impl Work {
         self.environment.push((name.into(), value.to_string()));
         self
     }
+
+    /// Returns the command that builds what this one runs, and runs nothing. It finds the same
+    /// features and the same folder of built files, so that nothing is built twice.
+    pub(super) fn building(mut self) -> Work {
+        let end = self.arguments.iter().position(|argument| argument == "--");
+        self.arguments.truncate(end.unwrap_or(self.arguments.len()));
+        match self.arguments.first().map(String::as_str) {
+            Some("run") => self.arguments[0] = "build".into(),
+            Some("test") => self.arguments.push("--no-run".into()),
+            _ => {} // `cargo xtask mutants` writes sources.
+        }
+        self
+    }
 }
 
 /// One way of looking for errors.

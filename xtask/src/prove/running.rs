@@ -9,7 +9,7 @@ use std::{
     collections::VecDeque,
     io::{BufRead, BufReader, Read},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitCode, Stdio},
     sync::Mutex,
     thread,
     time::Instant,
@@ -47,6 +47,28 @@ pub(super) fn run_lanes(root: &Path, lanes: Vec<&'static Lane>, request: &Reques
     let mut results = results.into_inner().expect("no turn panics");
     results.sort_by_key(|(place, _)| *place);
     results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Builds the programs of the lanes, the longest lane's first; stops at the first that cannot be
+/// built.
+pub(super) fn build_lanes(root: &Path, lanes: &[&Lane], request: &Request) -> ExitCode {
+    let lanes = lanes.iter().rev().filter(|lane| (lane.cannot)().is_none());
+    let works = lanes.flat_map(|lane| (lane.work)(request.budget, 1));
+    let mut built = Vec::new();
+    for work in works.map(Work::building) {
+        let line = work.to_string();
+        if built.contains(&line) {
+            continue;
+        }
+        clearway_console::say!("== {line}");
+        let mut command = Command::new(&work.program);
+        command.args(&work.arguments).envs(work.environment).current_dir(root.join(work.folder));
+        if !command.status().is_ok_and(|status| status.success()) {
+            return ExitCode::FAILURE;
+        }
+        built.push(line);
+    }
+    ExitCode::SUCCESS
 }
 
 /// Prints the output of a lane.
