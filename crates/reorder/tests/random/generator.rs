@@ -12,6 +12,7 @@ mod flow;
 mod keys;
 mod queries;
 mod sorted;
+mod spelled;
 mod templates;
 
 use std::collections::BTreeSet;
@@ -21,6 +22,7 @@ use clearway_testkit::Random;
 pub(crate) use cleaned::{CLEANED, cleaned};
 pub(crate) use keys::keyed;
 pub(crate) use sorted::sorted;
+pub(crate) use spelled::spelled;
 
 use super::program::{Program, words};
 

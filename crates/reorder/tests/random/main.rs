@@ -136,6 +136,14 @@ fn random_programs_do_the_same_split_and_in_the_order_of_keys() {
 }
 
 #[test]
+fn random_programs_do_the_same_however_their_objects_are_written() {
+    let Some(mut oracle) = oracle() else { return };
+    (oracle.splits, oracle.renames) = (true, true);
+    let counts = check(&mut oracle, generator::spelled, 40);
+    assert!(counts.programs < 40 || counts.changed * 5 >= counts.programs, "too few: {counts}");
+}
+
+#[test]
 fn random_programs_end_each_object_once() {
     let Some(mut oracle) = oracle() else { return };
     let counts = check(&mut oracle, generator::cleaned, 60);
