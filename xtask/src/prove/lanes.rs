@@ -231,7 +231,7 @@ fn histories(budget: Budget, seed: u64) -> Vec<Work> {
 }
 
 /// Random programs, reordered and run on SQLite, and random transactions, of which two at a time
-/// are interleaved. In CI `cargo test` has just run 350 and 1,200.
+/// are interleaved. In CI `cargo test` has just run 510 and 1,200.
 fn reorder(budget: Budget, seed: u64) -> Vec<Work> {
     let Some(programs) = by_the_hour(budget, 20_000) else { return Vec::new() };
     let test = "test --quiet --profile prove -p clearway-reorder --test";

@@ -1,8 +1,8 @@
 //! Random programs are reordered and run before and after, against SQLite, with the same results.
 //!
-//! `CLEARWAY_REORDER_PROGRAMS` and `CLEARWAY_REORDER_SEED` choose how many programs all tests make
-//! together, and the seed of the first of each test. A program is a function of its seed. A program
-//! with a mistake is made smaller and printed.
+//! `CLEARWAY_REORDER_PROGRAMS` and `CLEARWAY_REORDER_SEED` choose how many programs the tests make
+//! ([`IN_ALL`]), and the seed of the first of each test. A program is a function of its seed. A
+//! program with a mistake is made smaller and printed.
 
 mod database;
 mod generator;
@@ -18,7 +18,7 @@ use program::Program;
 /// The number of programs in one file.
 const TOGETHER: u64 = 25;
 
-/// The number of programs that the tests make together, if the user does not say.
+/// The number for which each test makes as many programs as it names; another one scales them all.
 const IN_ALL: u64 = 350;
 
 /// The seed of the databases and inputs; a failing program fails with these.

@@ -87,7 +87,8 @@ impl Spelling {
     /// Writes a name, and what follows it if both are one object.
     fn object(&mut self, written: &mut String, name: &str, rest: &mut &str) {
         let before = written.trim_end();
-        let is_left = before.ends_with(['.', '>', '*'])
+        let is_left = before.ends_with('.')
+            || before.ends_with("->")
             || before.ends_with("int")
             || before.ends_with("char")
             || before.ends_with("sizeof");
