@@ -3,9 +3,13 @@
 //! The clock of Corbató ("A Paging Experiment with the Multics System", 1968): a hand walks over
 //! the slots in a circle; a page that was touched since the last visit loses its mark and stays,
 //! and an untouched clean page is evicted. Dirty pages are left to the background cleaner, which
-//! works ahead of the hand (`clean`), so that the hand finds clean ones. A thread that loads many
-//! pages evicts those of successive slots together: their memory is returned with one system call
-//! for each run of adjacent pages, and other processors are interrupted once for each run.
+//! works ahead of the hand (`clean`), so that the hand finds clean ones.
+//!
+//! A thread that needs one slot evicts up to [`TOGETHER_MAX`] pages at the same time, because the
+//! system interrupts the other processors whenever it takes back memory, be it that of one page or
+//! of many ([`region`](crate::region)). The slots of the others become free for the next misses.
+//! Free slots are unused memory, so they are at most a 64th of the cache; and the search for the
+//! others ends after a few slots, because the thread holds the latches of those that it has found.
 //!
 //! If the hand meets [`DIRTY_ENOUGH`] untouched dirty pages, or has gone round twice, before it
 //! finds a clean page, the evicting thread cleans the dirty ones itself. It may hold latches of
@@ -15,16 +19,23 @@
 //! eventually fails. It does not fail while pages are being written, however slow the write is:
 //! pages that are clean afterwards can be evicted.
 
-use std::{collections::VecDeque, iter, time::Duration};
+use std::{collections::VecDeque, iter, slice, time::Duration};
 
 use clearway_base::{Error, PageId, Result};
 use clearway_sync::thread;
 
-use crate::{Pool, frame::Frame};
+use crate::{Pool, frame::Frame, region::RANGES_TOGETHER};
 
 /// Number of untouched dirty pages that an evicting thread collects before it cleans them: 32 × 8
 /// KiB = 256 KiB, written in well under a millisecond, and then there is room for 32 misses.
 const DIRTY_ENOUGH: usize = 32;
+/// Pages that are evicted together, at most.
+const TOGETHER_MAX: usize = RANGES_TOGETHER;
+/// Pages of the cache for each of these: with a 64th of the cache, nearly all of it is used.
+/// Scheduled tests have small caches.
+const SHARE: usize = if cfg!(any(loom, shuttle)) { 4 } else { 64 };
+/// Slots that the hand visits for each further page of those that are evicted together.
+const VISITS_FOR_ONE: usize = 4;
 /// 50,000 rounds of 200 µs: ten seconds in which no page became free or was being written.
 const ROUNDS_MAX: u32 = if cfg!(test) { 500 } else { 50_000 };
 const ROUND: Duration = Duration::from_micros(200);
@@ -40,6 +51,36 @@ enum ClockVisit {
     InFlight,
     /// The slot is free, or its page is touched, latched or pinned.
     Passed,
+}
+
+/// Pages that a thread has latched to evict them together, each with its slot.
+struct LatchedPages {
+    pages: [(PageId, u32); TOGETHER_MAX],
+    count: usize,
+}
+
+impl LatchedPages {
+    fn new() -> LatchedPages {
+        LatchedPages { pages: [(PageId(0), 0); TOGETHER_MAX], count: 0 }
+    }
+
+    /// Adds a page; there are fewer than [`TOGETHER_MAX`].
+    fn push(&mut self, page: PageId, slot: usize) {
+        self.pages[self.count] = (page, slot as u32);
+        self.count += 1;
+    }
+
+    fn iter(&self) -> slice::Iter<'_, (PageId, u32)> {
+        self.pages[..self.count].iter()
+    }
+
+    /// Runs of adjacent pages, each as its first page and its length.
+    fn runs(&mut self) -> impl Iterator<Item = (PageId, usize)> {
+        let pages = &mut self.pages[..self.count];
+        pages.sort_unstable();
+        let runs = pages.chunk_by(|(page, _), (next, _)| page.0 + 1 == next.0);
+        runs.map(|run| (run[0].0, run.len()))
+    }
 }
 
 impl Pool {
@@ -105,23 +146,23 @@ impl Pool {
     pub(crate) fn take_clean_slots(&self, count: usize, slots: &mut VecDeque<u32>) {
         let wanted = slots.len() + count;
         slots.extend(iter::from_fn(|| self.slots.take(false)).take(count));
-        let (mut latched, mut dirty) = (Vec::new(), 0);
+        let (mut latched, mut dirty) = (LatchedPages::new(), 0);
         for _ in 0..2 * self.slots.len() {
-            if slots.len() + latched.len() >= wanted || dirty >= DIRTY_ENOUGH {
+            if slots.len() + latched.count >= wanted || dirty >= DIRTY_ENOUGH {
                 break;
             }
             let slot = self.slots.advance();
-            match self.visit(slot) {
-                ClockVisit::Latched(page) => latched.push((page, slot as u32)),
-                visit => {
-                    dirty += usize::from(matches!(visit, ClockVisit::Dirty(_)));
-                    // No latch is held during a longer search.
-                    self.evict(&mut latched, |slot| slots.push_back(slot));
-                    latched.clear();
-                }
+            let visit = self.visit(slot);
+            if let ClockVisit::Latched(page) = visit {
+                latched.push(page, slot);
             }
+            // No latch is held during a longer search.
+            if !matches!(visit, ClockVisit::Latched(_)) || latched.count == TOGETHER_MAX {
+                self.evict(&mut latched, TOGETHER_MAX, |slot| slots.push_back(slot));
+            }
+            dirty += usize::from(matches!(visit, ClockVisit::Dirty(_)));
         }
-        self.evict(&mut latched, |slot| slots.push_back(slot));
+        self.evict(&mut latched, TOGETHER_MAX, |slot| slots.push_back(slot));
         if slots.len() < wanted {
             self.cleaning.handle.wake();
         } else {
@@ -143,7 +184,10 @@ impl Pool {
             let slot = self.slots.advance();
             match self.visit(slot) {
                 ClockVisit::Latched(page) => {
-                    let evicted = self.evict_one(page, slot as u32);
+                    let mut latched = LatchedPages::new();
+                    latched.push(page, slot);
+                    self.latch_more(&mut latched);
+                    let evicted = self.evict_for_one(&mut latched);
                     self.wake_cleaner_if_near();
                     if evicted.is_some() {
                         return evicted;
@@ -167,7 +211,11 @@ impl Pool {
     /// Evicts the page in a slot if the clock may do so.
     fn evicted(&self, slot: u32) -> Option<u32> {
         match self.visit(slot as usize) {
-            ClockVisit::Latched(page) => self.evict_one(page, slot),
+            ClockVisit::Latched(page) => {
+                let mut latched = LatchedPages::new();
+                latched.push(page, slot as usize);
+                self.evict_for_one(&mut latched)
+            }
             _ => None,
         }
     }
@@ -207,36 +255,52 @@ impl Pool {
         true
     }
 
-    /// As [`Pool::evict`], for one page. Returns its slot if there is one now.
-    fn evict_one(&self, page: PageId, slot: u32) -> Option<u32> {
+    /// The number of pages that are evicted together, where one slot is needed.
+    fn together(&self) -> usize {
+        (self.slots.capacity() / SHARE).clamp(1, TOGETHER_MAX)
+    }
+
+    /// Moves the hand on, over a few slots, and latches the pages there that may be evicted.
+    fn latch_more(&self, latched: &mut LatchedPages) {
+        let together = self.together();
+        for _ in 0..VISITS_FOR_ONE * (together - 1) {
+            if latched.count == together {
+                break;
+            }
+            let slot = self.slots.advance();
+            if let ClockVisit::Latched(page) = self.visit(slot) {
+                latched.push(page, slot);
+            }
+        }
+    }
+
+    /// As [`Pool::evict`], for a caller that needs one slot. Returns it if there is one now.
+    fn evict_for_one(&self, latched: &mut LatchedPages) -> Option<u32> {
         let mut owned = None;
-        self.evict(&mut [(page, slot)], |slot| owned = Some(slot));
+        self.evict(latched, 1, |slot| owned = Some(slot));
         owned
     }
 
-    /// Evicts pages that the clock has latched for that, each with its slot. Calls `own` with each
-    /// slot that the caller owns from now on; the others were returned to the reserve.
-    fn evict(&self, latched: &mut [(PageId, u32)], mut own: impl FnMut(u32)) {
-        if latched.is_empty() {
+    /// Evicts pages that the clock has latched for that. Calls `own` with each slot, of `wanted` at
+    /// most, that the caller owns from now on; the others are free.
+    fn evict(&self, latched: &mut LatchedPages, wanted: usize, mut own: impl FnMut(u32)) {
+        if latched.count == 0 {
             return;
         }
-        latched.sort_unstable();
-        for run in latched.chunk_by(|(page, _), (next, _)| page.0 + 1 == next.0) {
-            // From here an optimistic reader may see zeros; it will not validate (REGION-3,
-            // PAGE-LATCH-5).
-            run.iter().for_each(|(_, slot)| self.slots.vacate(*slot));
-            self.space.give_back(run[0].0, run.len());
-            for (page, slot) in run {
-                self.space.frame(*page).latch.release_absent();
-                // Return the reserve as soon as pages can be evicted again.
-                if self.slots.taken() <= self.slots.capacity() {
-                    own(*slot);
-                } else {
-                    self.slots.give_back(*slot);
-                }
-            }
+        // From here an optimistic reader may see zeros; it will not validate (REGION-3,
+        // PAGE-LATCH-5).
+        latched.iter().for_each(|(_, slot)| self.slots.vacate(*slot));
+        self.space.give_back_all(latched.runs());
+        latched.iter().for_each(|(page, _)| self.space.frame(*page).latch.release_absent());
+        // Return the reserve as soon as pages can be evicted again.
+        let reserved = self.slots.taken().saturating_sub(self.slots.capacity());
+        let owned = latched.count.saturating_sub(reserved).min(wanted);
+        latched.iter().take(owned).for_each(|(_, slot)| own(*slot));
+        if owned < latched.count {
+            self.slots.give_back_all(latched.iter().skip(owned).map(|(_, slot)| *slot));
         }
-        self.counters.evictions.add(latched.len() as u64);
+        self.counters.evictions.add(latched.count as u64);
+        latched.count = 0;
     }
 
     /// Evicts a clean page that the caller holds exclusively, and frees its slot.
@@ -297,6 +361,51 @@ mod tests {
         pool.clean_all().unwrap();
         assert!(!stays(frame.slot()), "clean and free");
         frame.latch.release_unchanged();
+    }
+
+    /// A miss evicts more pages than the one whose slot it needs, but none that must stay, nor one
+    /// far from the first.
+    #[test]
+    fn miss_evicts_pages_together() {
+        const PAGES: u32 = 640;
+        let options = PoolOptions {
+            cache_bytes: u64::from(PAGES) * PAGE_SIZE as u64,
+            background_cleaner: false,
+            ..PoolOptions::default()
+        };
+        let pool = Pool::open(&MemoryDisk::new(), Arc::new(EmptyLog), options).unwrap();
+        (0..PAGES).for_each(|page| drop(pool.shared(PageId(page)).unwrap()));
+        let absent = || -> Vec<u32> {
+            (0..PAGES).filter(|page| !pool.try_resident(PageId(*page))).collect()
+        };
+        let pin = pool.shared(PageId(3)).unwrap().pin();
+        let latch = pool.shared(PageId(6)).unwrap();
+        pool.exclusive(PageId(7)).unwrap().begin_change();
+        (0..PAGES).for_each(|page| assert!(pool.space.frame(PageId(page)).untouch()));
+        assert_eq!((pool.together(), pool.take_clean_slot()), (10, Some(0)));
+        assert_eq!(absent(), [0, 1, 2, 4, 5, 8, 9, 10, 11, 12]);
+        assert_eq!((pool.slots.taken(), pool.stats().evictions), (PAGES as usize - 9, 10));
+        // The slots of the nine are free; no page is evicted until they are used.
+        assert!((0..9).all(|_| pool.take_clean_slot().is_some()) && absent().len() == 10);
+        // The next page that may be evicted is too far from the first.
+        (14..13 + 4 * 9 + 1).for_each(|page| pool.space.frame(PageId(page)).touch());
+        assert_eq!(pool.take_clean_slot(), Some(13));
+        assert_eq!(absent(), [0, 1, 2, 4, 5, 8, 9, 10, 11, 12, 13]);
+        drop((pin, latch));
+    }
+
+    /// The number of pages that are evicted together, by the pages of the cache.
+    #[test]
+    fn few_pages_of_a_small_cache_are_evicted_together() {
+        for (capacity, together) in [(64, 1), (127, 1), (128, 2), (1024, 16), (1 << 20, 32)] {
+            let options = PoolOptions {
+                cache_bytes: capacity * PAGE_SIZE as u64,
+                background_cleaner: false,
+                ..PoolOptions::default()
+            };
+            let pool = Pool::open(&MemoryDisk::new(), Arc::new(EmptyLog), options).unwrap();
+            assert_eq!(pool.together(), together, "{capacity} pages");
+        }
     }
 
     /// Of the pages in successive slots, those that may be evicted are, together, and no other one.

@@ -9,31 +9,53 @@
 //!   [`MappedRegion::new`] to the drop of the region, at one address. No other code maps or unmaps
 //!   inside it.
 //! - REGION-2. `base` is aligned to 4096, hence to every type that is placed in a region.
-//! - REGION-3. Memory that was never written, or was given back by [`MappedRegion::give_back`],
-//!   reads as zero. It never faults (except in a forked child, which must not touch it), so a
-//!   reader that lost a race against eviction reads zeros at worst.
+//! - REGION-3. Memory that was never written, or was given back by [`MappedRegion::give_back`] or
+//!   [`MappedRegion::give_back_all`], reads as zero. It never faults (except in a forked child,
+//!   which must not touch it), so a reader that lost a race against eviction reads zeros at worst.
+//! - REGION-4. Ranges are given back by the process that made the region only: the descriptor of
+//!   [`MappedRegion::give_back_all`] denotes that process in a forked child, too.
 //!
 //! The design follows Leis, Alhomssi, Ziegler, Loeck, Dietrich, "Virtual-Memory Assisted Buffer
 //! Management" (SIGMOD 2023), without its kernel module. Ours differs: the dirty state and the
 //! clock's reference mark live in the frame beside the state word, not in it, so that a read
 //! changes no shared cache line once the mark is set.
 
-use std::{ffi::c_void, ptr, ptr::NonNull};
+use std::{
+    ffi::c_void,
+    iter,
+    ops::Range,
+    os::fd::{AsRawFd, OwnedFd},
+    ptr,
+    ptr::NonNull,
+    sync::OnceLock,
+};
 
 use clearway_base::{Error, Result};
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use clearway_sync::atomic::{AtomicBool, Ordering::Relaxed};
+use rustix::{
+    mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap},
+    process::{PidfdFlags, getpid, pidfd_open},
+};
+
+/// Ranges that one system call gives back.
+pub(crate) const RANGES_TOGETHER: usize = 32;
 
 /// A lazily touched mapping.
 pub(crate) struct MappedRegion {
     base: NonNull<u8>,
     len: usize,
+    /// This process, for advice on several ranges at once, from the first such advice on; `None` if
+    /// the system gives no descriptor.
+    process: OnceLock<Option<OwnedFd>>,
+    /// True once the system has refused such advice.
+    is_refused: AtomicBool,
 }
 
 // SAFETY: a region is an address range that stays valid for its whole life (REGION-1); the users of
 // `base` define how its bytes are accessed, each under its own invariants.
 unsafe impl Send for MappedRegion {}
-// SAFETY: as for `Send`; the methods below do not access the bytes, except `give_back`, whose
-// caller owns the range.
+// SAFETY: as for `Send`; the methods below do not access the bytes, except those that give ranges
+// back, whose callers own the ranges.
 unsafe impl Sync for MappedRegion {}
 
 impl MappedRegion {
@@ -57,7 +79,8 @@ impl MappedRegion {
         // SAFETY: as above; the advice changes nothing in this process.
         unsafe { madvise(base.as_ptr().cast(), len, Advice::LinuxDontFork) }
             .map_err(|errno| map_error(len, errno))?;
-        Ok(MappedRegion { base, len })
+        let is_refused = AtomicBool::new(false);
+        Ok(MappedRegion { base, len, process: OnceLock::new(), is_refused })
     }
 
     /// First byte.
@@ -70,17 +93,70 @@ impl MappedRegion {
     /// (REGION-3). The caller is the only writer of the range; readers may race and see old bytes
     /// or zeros.
     pub(crate) fn give_back(&self, at: usize, len: usize) {
-        assert!(at.is_multiple_of(4096) && at + len <= self.len, "a range of whole system pages");
-        // SAFETY: the range is inside the mapping (REGION-1, checked above) and page-aligned.
-        let answer = unsafe {
-            let start = self.base.as_ptr().add(at).cast::<c_void>();
-            madvise(start, len, Advice::LinuxDontNeed)
-        };
+        let start = self.start(&(at..at + len));
+        // SAFETY: the range is inside the mapping (REGION-1, checked by `start`) and page-aligned.
+        let answer = unsafe { madvise(start, len, Advice::LinuxDontNeed) };
         if answer.is_err() {
             // The kernel does not take back locked memory (`mlockall`), but REGION-3 must hold.
             // SAFETY: in range as above, and the caller is the only writer.
-            unsafe { self.base.as_ptr().add(at).write_bytes(0, len) };
+            unsafe { start.cast::<u8>().write_bytes(0, len) };
         }
+    }
+
+    /// As [`MappedRegion::give_back`], for several ranges. Linux 6.13 and later take back
+    /// [`RANGES_TOGETHER`] of them with one system call. From 6.16 on, this call interrupts the
+    /// other processors once, and not once for each range: 0.7 µs for each page instead of 16 µs,
+    /// measured with 32 pages while another thread ran.
+    pub(crate) fn give_back_all(&self, mut ranges: impl Iterator<Item = Range<usize>>) {
+        let mut together: [Range<usize>; RANGES_TOGETHER] = std::array::from_fn(|_| 0..0);
+        loop {
+            let mut count = 0;
+            for (place, range) in iter::zip(&mut together, &mut ranges) {
+                (*place, count) = (range, count + 1);
+            }
+            let ranges = &together[..count];
+            if count < 2 || !self.give_back_together(ranges) {
+                ranges.iter().for_each(|range| self.give_back(range.start, range.len()));
+            }
+            if count < RANGES_TOGETHER {
+                return;
+            }
+        }
+    }
+
+    /// Gives ranges back with one system call. Returns false if some of them may still have their
+    /// memory; the caller then gives back each one alone.
+    fn give_back_together(&self, ranges: &[Range<usize>]) -> bool {
+        // Relaxed: a hint; a thread that does not see the refusal is refused itself.
+        if self.is_refused.load(Relaxed) {
+            return false;
+        }
+        let process = self.process.get_or_init(|| pidfd_open(getpid(), PidfdFlags::empty()).ok());
+        let Some(process) = process else { return false };
+        let none = libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 };
+        let mut vectors = [none; RANGES_TOGETHER];
+        for (vector, range) in iter::zip(&mut vectors, ranges) {
+            *vector = libc::iovec { iov_base: self.start(range), iov_len: range.len() };
+        }
+        // SAFETY: the descriptor denotes this process (REGION-4), and the ranges are inside the
+        // mapping (REGION-1, checked by `start`) and page-aligned. The vectors outlive the call.
+        let given_back = unsafe {
+            let (process, vectors) = (process.as_raw_fd(), vectors.as_ptr());
+            let advice = libc::MADV_DONTNEED;
+            libc::syscall(libc::SYS_process_madvise, process, vectors, ranges.len(), advice, 0)
+        };
+        if given_back < 0 {
+            self.is_refused.store(true, Relaxed);
+        }
+        given_back as u64 == ranges.iter().map(|range| range.len() as u64).sum::<u64>()
+    }
+
+    /// The address of a range of whole system pages in the mapping.
+    fn start(&self, range: &Range<usize>) -> *mut c_void {
+        let is_whole = range.start.is_multiple_of(4096) && range.end <= self.len;
+        assert!(is_whole, "a range of whole system pages");
+        // SAFETY: inside the mapping (REGION-1, checked above).
+        unsafe { self.base.as_ptr().add(range.start).cast() }
     }
 }
 
@@ -114,6 +190,43 @@ mod tests {
             byte.write(7);
             region.give_back(at, 8192);
             assert_eq!(byte.read(), 0);
+        }
+    }
+
+    /// Ranges of one system page and more, in any number and order: they read as zero, and nothing
+    /// else does, whether the system takes several at once, refuses that, or gives no descriptor.
+    #[test]
+    fn ranges_given_back_together_read_as_zero() {
+        const PAGES: usize = 200;
+        for kind in ["together", "refused", "no descriptor"] {
+            let region = MappedRegion::new(PAGES << 13, true).unwrap();
+            match kind {
+                "together" => {}
+                "refused" => {
+                    let no_process = std::fs::File::open("/dev/null").unwrap();
+                    region.process.set(Some(no_process.into())).unwrap();
+                }
+                _ => region.process.set(None).unwrap(),
+            }
+            for count in [0, 1, 2, 3, RANGES_TOGETHER, RANGES_TOGETHER + 1, 2 * RANGES_TOGETHER, 99]
+            {
+                // SAFETY: inside the mapping (REGION-1), and no other thread has the region.
+                let bytes =
+                    unsafe { std::slice::from_raw_parts_mut(region.base.as_ptr(), PAGES << 13) };
+                bytes.fill(7);
+                let pages: Vec<usize> = (0..count).map(|n| (n * 37 + 5) % PAGES).collect();
+                let range = |page: &usize| page << 13..(page << 13) + (4096 << (page % 2));
+                region.give_back_all(pages.iter().map(range));
+                for (at, byte) in bytes.iter().enumerate().step_by(512) {
+                    let is_given_back = pages.iter().any(|page| range(page).contains(&at));
+                    assert_eq!(*byte == 0, is_given_back, "{kind}, {count} ranges, byte {at}");
+                }
+            }
+            let is_refused = region.is_refused.load(Relaxed);
+            match kind {
+                "together" if is_refused => eprintln!("SKIPPED: this system takes one at a time"),
+                _ => assert_eq!(is_refused, kind == "refused"),
+            }
         }
     }
 

@@ -16,6 +16,8 @@
 #[cfg(all(test, loom))]
 mod models;
 
+use std::iter;
+
 use clearway_base::PageId;
 use clearway_sync::{
     Mutex,
@@ -81,9 +83,14 @@ impl Slots {
 
     /// Gives a slot back that no page occupies.
     pub(crate) fn give_back(&self, slot: u32) {
+        self.give_back_all(iter::once(slot));
+    }
+
+    /// As [`Slots::give_back`], for several slots.
+    pub(crate) fn give_back_all(&self, slots: impl Iterator<Item = u32>) {
+        let is_free = |slot: &u32| self.page(*slot as usize).is_none();
         let mut free = self.free.lock();
-        debug_assert!(self.page(slot as usize).is_none(), "POOL-SLOTS-2");
-        free.push(slot);
+        free.extend(slots.inspect(|slot| debug_assert!(is_free(slot), "POOL-SLOTS-2")));
         self.taken.store(self.pages.len() - free.len(), Ordering::Relaxed);
     }
 

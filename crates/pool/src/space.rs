@@ -89,6 +89,15 @@ impl PageSpace {
     pub(crate) fn give_back(&self, first: PageId, count: usize) {
         self.pages.give_back(first.0 as usize * PAGE_SIZE, count * PAGE_SIZE);
     }
+
+    /// Like [`PageSpace::give_back`], for several runs of adjacent pages, each given by its first
+    /// page and its length.
+    pub(crate) fn give_back_all(&self, runs: impl Iterator<Item = (PageId, usize)>) {
+        self.pages.give_back_all(runs.map(|(first, count)| {
+            let at = first.0 as usize * PAGE_SIZE;
+            at..at + count * PAGE_SIZE
+        }));
+    }
 }
 
 #[cfg(test)]

@@ -15,13 +15,15 @@ use clearway_testkit::Random;
 
 use crate::support::*;
 
-/// Twenty times the cache of 64 pages.
+/// Twenty times the cache of 64 pages, four times one of 320.
 const PAGES: u32 = 1280;
 /// 64 pages and the reserve of 8.
 const BOUND: u64 = 72 * PAGE_SIZE as u64;
 
-/// Threads write and read random pages; every page must always have the contents of its counter.
-fn churn(pool: &Pool, wal: &CountingWal, written: &[AtomicU64], seed: u64, rounds: u32) {
+/// A thread writes and reads random pages; every page must always have the contents of its counter,
+/// and no more than `bound` bytes may be in memory.
+fn churn(pool: &Pool, wal: &CountingWal, written: &[AtomicU64], bound: u64, rounds: (u64, u32)) {
+    let (seed, rounds) = rounds;
     let mut random = Random::new(seed);
     for _ in 0..rounds {
         let id = random.below(u64::from(PAGES)) as u32;
@@ -43,11 +45,12 @@ fn churn(pool: &Pool, wal: &CountingWal, written: &[AtomicU64], seed: u64, round
                 check_optimistic(pool.optimistic(page).unwrap());
             }
         }
-        assert!(pool.resident_bytes() <= BOUND);
+        assert!(pool.resident_bytes() <= bound);
     }
 }
 
 fn churn_on(disk: &dyn Disk, options: PoolOptions, rounds: u32) {
+    let bound = options.cache_bytes + BOUND - small().cache_bytes;
     let wal = CountingWal::new();
     let pool = open(disk, &wal, options.clone());
     populate(&pool, &wal, 0..PAGES);
@@ -55,7 +58,7 @@ fn churn_on(disk: &dyn Disk, options: PoolOptions, rounds: u32) {
     thread::scope(|scope| {
         for seed in 0..4 {
             let (pool, wal, written) = (&pool, &wal, &written);
-            scope.spawn(move || churn(pool, wal, written, seed, rounds));
+            scope.spawn(move || churn(pool, wal, written, bound, (seed, rounds)));
         }
     });
     let stats = pool.stats();
@@ -73,6 +76,15 @@ fn churn_on(disk: &dyn Disk, options: PoolOptions, rounds: u32) {
 #[test]
 fn data_twenty_times_the_cache_keeps_its_contents() {
     churn_on(&MemoryDisk::new(), small(), 4_000);
+}
+
+/// In a larger cache, pages are evicted several at a time.
+#[test]
+fn pages_that_are_evicted_together_keep_their_contents() {
+    let cache_bytes = 320 * PAGE_SIZE as u64;
+    churn_on(&MemoryDisk::new(), PoolOptions { cache_bytes, ..small() }, 10_000);
+    let options = PoolOptions { cache_bytes, background_cleaner: true, ..small() };
+    churn_on(&MemoryDisk::new(), options, 10_000);
 }
 
 #[test]

@@ -32,13 +32,15 @@ pub(super) enum Lane {
     /// The tree's tests of operations that wait, and of those in a cache of which few pages can be
     /// evicted.
     Needs,
+    /// The pool's test of pages that are evicted together.
+    Evictions,
     /// The tests of tasks, of the façade's and of the transactions'.
     Tasks,
 }
 
 impl Lane {
     /// All lanes.
-    const ALL: [Lane; 14] = [
+    const ALL: [Lane; 15] = [
         Lane::Simulation,
         Lane::Images,
         Lane::Creations,
@@ -52,10 +54,11 @@ impl Lane {
         Lane::Answers,
         Lane::Upkeep,
         Lane::Needs,
+        Lane::Evictions,
         Lane::Tasks,
     ];
     /// The lanes that are tests of a crate.
-    pub(super) const TESTS: [Lane; 10] = [
+    pub(super) const TESTS: [Lane; 11] = [
         Lane::Specs,
         Lane::Locks,
         Lane::Intents,
@@ -65,6 +68,7 @@ impl Lane {
         Lane::Answers,
         Lane::Upkeep,
         Lane::Needs,
+        Lane::Evictions,
         Lane::Tasks,
     ];
 
@@ -89,6 +93,7 @@ impl Lane {
             Lane::Answers => "answers",
             Lane::Upkeep => "upkeep",
             Lane::Needs => "needs",
+            Lane::Evictions => "evictions",
             Lane::Tasks => "tasks",
         }
     }
@@ -108,6 +113,7 @@ impl Lane {
             Lane::Needs => {
                 Some("-p clearway-tree --test api -- gives_its_pins few_pages_can_be_evicted")
             }
+            Lane::Evictions => Some("-p clearway-pool --test api evicted_together"),
             Lane::Tasks => Some("-p clearway-txn -p clearway --test hunts -- tasks:: cancelled::"),
             Lane::Simulation | Lane::Images | Lane::Creations | Lane::Corruption => None,
         }
