@@ -26,9 +26,10 @@ use clearway_sync::thread;
 
 use crate::{Pool, frame::Frame, region::RANGES_TOGETHER};
 
-/// Number of untouched dirty pages that an evicting thread collects before it cleans them: 32 × 8
-/// KiB = 256 KiB, written in well under a millisecond, and then there is room for 32 misses.
-const DIRTY_ENOUGH: usize = 32;
+/// Number of untouched dirty pages that an evicting thread collects before it cleans them; in a
+/// small cache, half of it. However many they are, they are written with two syncs, and then there
+/// is room for as many misses.
+const DIRTY_ENOUGH: usize = 64;
 /// Pages that are evicted together, at most.
 const TOGETHER_MAX: usize = RANGES_TOGETHER;
 /// Pages of the cache for each of these: with a 64th of the cache, nearly all of it is used.
@@ -99,7 +100,7 @@ impl Pool {
         let mut rounds = 0;
         while rounds < ROUNDS_MAX {
             let mut in_flight = false;
-            if let Some(slot) = self.sweep(DIRTY_ENOUGH, &mut dirty, &mut in_flight) {
+            if let Some(slot) = self.sweep(self.dirty_enough(), &mut dirty, &mut in_flight) {
                 return Ok(slot);
             }
             match self.clean_in_need(&mut dirty) {
@@ -137,7 +138,7 @@ impl Pool {
 
     /// Returns a slot if it finds one without I/O and without the reserve.
     pub(crate) fn take_clean_slot(&self) -> Option<u32> {
-        let evicted = || self.sweep(DIRTY_ENOUGH, &mut Vec::new(), &mut false);
+        let evicted = || self.sweep(self.dirty_enough(), &mut Vec::new(), &mut false);
         self.slots.take(false).or_else(evicted)
     }
 
@@ -148,7 +149,7 @@ impl Pool {
         slots.extend(iter::from_fn(|| self.slots.take(false)).take(count));
         let (mut latched, mut dirty) = (LatchedPages::new(), 0);
         for _ in 0..2 * self.slots.len() {
-            if slots.len() + latched.count >= wanted || dirty >= DIRTY_ENOUGH {
+            if slots.len() + latched.count >= wanted || dirty >= self.dirty_enough() {
                 break;
             }
             let slot = self.slots.advance();
@@ -253,6 +254,10 @@ impl Pool {
             return false;
         }
         true
+    }
+
+    fn dirty_enough(&self) -> usize {
+        DIRTY_ENOUGH.min(self.slots.capacity() / 2)
     }
 
     /// The number of pages that are evicted together, where one slot is needed.

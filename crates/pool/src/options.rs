@@ -18,7 +18,7 @@ pub struct PoolOptions {
     /// double-write file, 1 to 8. Default 2: one for the background cleaner, one for an evicting
     /// thread.
     pub batches_in_flight: usize,
-    /// Threads that write a batch in place, the batch's own included, 1 to 16. Default 4: a disk
+    /// Threads that write a batch in place, the batch's own included, 1 to 16. Default 8: a disk
     /// completes several concurrent writes in the time of one.
     pub writers: usize,
     /// True if background threads clean pages before they are needed, and make room for the pages
@@ -38,7 +38,7 @@ impl Default for PoolOptions {
             max_bytes: 256 << 30,
             batch_pages: 128,
             batches_in_flight: 2,
-            writers: 4,
+            writers: 8,
             background_cleaner: true,
             reads: ReadQueueOptions::default(),
         }
