@@ -47,7 +47,8 @@ pub(super) fn run(count: u64, agents: usize) -> Outcome<Sample> {
     thread::sleep(Duration::from_millis(50));
     let committed = Instant::now();
     first.commit()?;
-    sessions.into_iter().try_for_each(|session| session.wait())?;
+    // The last one first, so that this thread is woken once, and not by each session.
+    sessions.into_iter().rev().try_for_each(|session| session.wait())?;
     let last = *last_grant.lock().unwrap_or_else(PoisonError::into_inner);
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let chain = ms(last.saturating_duration_since(committed));
