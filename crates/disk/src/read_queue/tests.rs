@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use clearway_sync::{Child, Mutex, thread};
+use clearway_sync::{Child, Mutex, step::Inside, thread};
 use clearway_testkit::Random;
 
 use super::*;
@@ -366,7 +366,9 @@ fn a_ring_that_is_lost_is_not_needed() {
     queue.submit((0..10).map(read).collect());
     queue.wait_idle(None);
     queue.lose_ring();
+    let step = Inside::begin();
     queue.submit((10..30).map(read).collect());
+    drop(step);
     queue.wait_idle(None);
     drop(queue);
     let mut count = 0;
@@ -384,7 +386,9 @@ fn without_threads_the_submitting_thread_reads() {
     let queue = setting.queue(ReadQueueChoice::Threads, 8);
     let (done, results) = mpsc::channel();
     NO_THREADS.set(true);
+    let step = Inside::begin();
     queue.submit((0..30).map(|tag| request(&setting.file, 0, 512, (AHEAD, tag), &done)).collect());
+    drop(step);
     NO_THREADS.set(false);
     let read = results.try_iter().filter(|(_, result, _)| *result.as_ref().unwrap() == 512);
     assert_eq!(read.count(), 30);

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use clearway_base::Error;
 use clearway_sync::{
-    Condvar, Mutex, MutexGuard, Process,
+    Condvar, Mutex, MutexGuard, Process, step,
     thread::{self, JoinHandle},
 };
 
@@ -86,6 +86,8 @@ impl ReadQueue for ReaderThreads {
         if self.start_threads(missing) {
             self.shared.work.notify_all();
         } else {
+            // The submitting thread may run a step of an operation.
+            let _may_block = step::Except::begin();
             self.shared.serve(false);
         }
     }

@@ -27,8 +27,12 @@
 //! bytes that the kernel wrote are acquired with the completion entry: the kernel releases the
 //! queue's tail after it has written them, and `io_uring` loads the tail with `Acquire`.
 //!
-//! Latch order: `state` is held for a few instructions and one system call that does not wait. No
-//! file is read and no completion called under it (READ-QUEUE-1).
+//! Latch order: `state` is held for a few instructions and one system call that does not wait; only
+//! while the kernel has no memory for the call is it repeated, with pauses. No file is read and no
+//! completion called under it (READ-QUEUE-1).
+//!
+//! A submitting thread, which may run a step of an operation, blocks in two cases: in these pauses,
+//! and if the ring is lost or a file cannot be read through it. Then the thread reads itself.
 //!
 //! Nothing is used that is newer than Linux 5.6.
 
@@ -36,7 +40,7 @@ use std::{io, os::fd::AsRawFd, sync::Arc, time::Duration, time::Instant};
 
 use clearway_base::{Error, Result};
 use clearway_sync::{
-    Condvar, Mutex, Process, invariant,
+    Condvar, Mutex, Process, invariant, step,
     thread::{self, JoinHandle},
 };
 use io_uring::{EnterFlags, IoUring, opcode, types};
@@ -238,7 +242,10 @@ impl UringShared {
             }
             match self.ring.submit() {
                 Ok(_) => {}
-                Err(error) if is_passing(&error) => thread::sleep(PAUSE),
+                Err(error) if is_passing(&error) => {
+                    let _may_block = step::Except::begin();
+                    thread::sleep(PAUSE);
+                }
                 Err(_) => state.is_lost = true,
             }
         }
@@ -247,6 +254,7 @@ impl UringShared {
     /// Reads requests in the calling thread, and then those that could not enter the ring for them.
     fn read_here(&self, mut others: Vec<ReadRequest>) {
         while !others.is_empty() {
+            let _may_block = step::Except::begin();
             for mut request in others {
                 let result = request.read_rest(0);
                 self.state.lock().backlog.arrived(1);

@@ -11,7 +11,8 @@
 //!
 //! Invariants:
 //! - TASK-1. A poll waits only for page latches, for mutexes, and for room in the log's ring. (In
-//!   an engine without background threads, or one that has closed, it also does their work.)
+//!   an engine without background threads, or one that has closed, it also does their work; and
+//!   where the system takes back the ring of reads or starts no thread, it reads itself.)
 //!   In debug builds, everything else that blocks panics during a poll, unless it is marked by
 //!   [`step::Except`](clearway_sync::step::Except).
 //! - TASK-2. An operation whose future is dropped has changed no record: the step that logs the
