@@ -9,6 +9,7 @@
 //!   copy that is built once. Their contexts may overlap: each patched file is merged with the
 //!   sources as common ancestor.
 //! - MUTANTS-3: each switch in a patch has the patch's name.
+//! - MUTANTS-4: the tables of [`BUGS`] name all mutants, and none that does not exist.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,6 +20,8 @@ use std::{
 
 /// The folder of the patch files.
 pub(crate) const FOLDER: &str = "crates/prove/mutants";
+/// The document with the tables of known bugs. The last column names mutants.
+pub(crate) const BUGS: &str = "docs/testing.md";
 /// The copy of the sources with all mutants.
 pub(crate) const COPY: &str = "target/mutants";
 /// The module that the switches ask, its place in the copy, and the file that declares it.
@@ -53,7 +56,31 @@ struct Merged {
 
 /// Returns what is wrong with the patch files of the repository at `root`.
 pub(crate) fn check(root: &Path) -> io::Result<Vec<Fault>> {
-    Ok(merge(root, &read(root)?)?.faults)
+    let patches = read(root)?;
+    let mut faults = merge(root, &patches)?.faults;
+    if !patches.is_empty() {
+        let bugs = fs::read_to_string(root.join(BUGS))?;
+        let names: Vec<&str> = patches.iter().map(|patch| &*patch.name).collect();
+        faults.extend(check_names(&names, &bugs));
+    }
+    Ok(faults)
+}
+
+/// Compares the names of mutants with those in the document (MUTANTS-4). What stands as code in the
+/// last column of a table and has a hyphen is the name of a mutant.
+fn check_names(names: &[&str], bugs: &str) -> Vec<Fault> {
+    let rows = bugs.lines().filter_map(|line| line.trim_end().strip_suffix('|'));
+    let cells = rows.filter_map(|row| row.rsplit('|').next());
+    let named: BTreeSet<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    let is_name =
+        |code: &str| code.contains('-') && code.chars().all(|c| c == '-' || c.is_alphanumeric());
+    let fault = |message: String| Fault { path: BUGS.to_string(), message };
+    let unknown = named.iter().filter(|code| is_name(code) && !names.contains(code));
+    let unknown = unknown.map(|name| fault(format!("there is no mutant `{name}`")));
+    let unnamed = names.iter().filter(|name| !named.contains(*name));
+    unknown
+        .chain(unnamed.map(|name| fault(format!("no table names the mutant `{name}`"))))
+        .collect()
 }
 
 /// Writes the sources with all mutants to [`COPY`]; files that are right already stay as they are,

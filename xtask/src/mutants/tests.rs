@@ -14,6 +14,9 @@ fn repository(patches: &[(&str, &str)]) -> tempfile::TempDir {
     write(SWITCH.2, "//! Base.\n");
     write(SWITCH.0, "//! The switch.\n");
     write(".gitignore", "target\n");
+    let rows =
+        patches.iter().map(|(name, _)| format!("| a bug | a lane | `{name}` (lane `log`) |\n"));
+    write(BUGS, &rows.collect::<String>());
     for (name, text) in patches {
         write(&format!("{FOLDER}/{name}.patch"), text);
     }
@@ -98,4 +101,18 @@ fn switch_with_another_name_is_a_fault() {
     assert_eq!(messages(&[("second", &text)]).len(), 1);
     let (_, text) = patch("first", 1);
     assert_eq!(messages(&[("first", &text.replace("mutant::is", "maybe"))]).len(), 1);
+}
+
+#[test]
+fn document_names_each_mutant_and_no_other() {
+    let messages = |bugs: &str| -> Vec<String> {
+        check_names(&["late", "page-lost"], bugs).into_iter().map(|fault| fault.message).collect()
+    };
+    let row =
+        "| `other-code` | by `some-test` | `late`; by hand: `a::b-c`, `page-lost` (lane `log`) |";
+    assert!(messages(row).is_empty(), "{:?}", messages(row));
+    assert_eq!(
+        messages("| x | `late`, `late-page` |\nnot `a-row`"),
+        ["there is no mutant `late-page`", "no table names the mutant `page-lost`",]
+    );
 }
