@@ -44,6 +44,41 @@ const OUTSIDE_STEPS: &[&str] = &[
     "crates/tree/src/verify.rs",
     "crates/tree/src/verify/level.rs",
 ];
+/// Calls that block a thread: waits, sleeps, and what a file does. Waits for mutexes and for page
+/// latches are allowed in steps.
+const WAITS: &[&str] = &[
+    ".wait(",
+    ".wait_for(",
+    ".wait_until(",
+    "sleep(",
+    "park(",
+    "park_timeout(",
+    "block_on(",
+    ".join()",
+    ".read_at(",
+    ".write_at(",
+    ".write_durable_at(",
+    ".sync_data(",
+    ".sync_all(",
+    "make_durable(",
+];
+/// The folders in which only some files may block.
+const WAITLESS: &[&str] = &[STEPS, "crates/pool/src/"];
+/// Files and folders of the pool that may block: the miss of a thread, the driver of a thread that
+/// waits for pages, page latches, the threads of the pool and what they share with an evicting
+/// thread, and bulk loads.
+const MAY_WAIT: &[&str] = &[
+    "crates/pool/src/admission.rs",
+    "crates/pool/src/clean/",
+    "crates/pool/src/data_file.rs",
+    "crates/pool/src/evict.rs",
+    "crates/pool/src/latch.rs",
+    "crates/pool/src/load.rs",
+    "crates/pool/src/loader.rs",
+    "crates/pool/src/loading_pages.rs",
+    "crates/pool/src/operation_pins.rs",
+    "crates/pool/src/wal.rs",
+];
 /// Crates that may have `unsafe` code.
 const UNSAFE_CRATES: &[&str] = &["sync", "disk", "log", "pool"];
 /// Upper bound on the lines between a safety argument and its `unsafe`.
@@ -53,6 +88,7 @@ pub(crate) fn check(source: &Source) -> Vec<Violation> {
     let mut found = check_unsafe(source);
     found.extend(check_printing(source));
     found.extend(check_steps(source));
+    found.extend(check_waits(source));
     let Some(name) = source.crate_name().filter(|name| !PROGRAMS.contains(name)) else {
         return found;
     };
@@ -101,6 +137,19 @@ fn check_steps(source: &Source) -> Vec<Violation> {
     }
     let named = BLOCKING.iter().flat_map(|call| source.code.match_indices(call));
     let message = "a step of an operation does no I/O: get pages from `resident`";
+    let report = |at| violation(&source.path, source.line_of(at), message);
+    named.map(|(at, _)| at).filter(|&at| !source.is_test(at)).map(report).collect()
+}
+
+/// Reports calls that block in files of the tree and the pool that may not.
+fn check_waits(source: &Source) -> Vec<Violation> {
+    let is_in = |places: &[&str]| places.iter().any(|place| source.path.starts_with(place));
+    let is_model = source.path.ends_with("/models.rs");
+    if !is_in(WAITLESS) || is_in(MAY_WAIT) || is_model {
+        return Vec::new();
+    }
+    let named = WAITS.iter().flat_map(|call| source.code.match_indices(call));
+    let message = "this blocks, and may run inside a step: steps return what they lack";
     let report = |at| violation(&source.path, source.line_of(at), message);
     named.map(|(at, _)| at).filter(|&at| !source.is_test(at)).map(report).collect()
 }
@@ -197,6 +246,21 @@ mod tests {
         }
         let resident = "fn f() {\n    resident::exclusive(&self.pool, page)?;\n}\n";
         assert!(lines("crates/tree/src/write/store.rs", resident).is_empty());
+    }
+
+    #[test]
+    fn tree_and_pool_block_in_few_files() {
+        let text = "fn f() {\n    thread::sleep(PAUSE);\n    self.file.sync_data()?;\n}\n";
+        for path in ["crates/tree/src/write/store.rs", "crates/pool/src/task_reads.rs"] {
+            assert_eq!(lines(path, text), [2, 3], "{path}");
+        }
+        for path in
+            ["crates/pool/src/evict.rs", "crates/pool/src/clean/batch.rs", "crates/lock/src/a.rs"]
+        {
+            assert!(lines(path, text).is_empty(), "{path}");
+        }
+        let tested = format!("#[cfg(test)]\nmod tests {{\n{text}}}\n");
+        assert!(lines("crates/pool/src/task_reads.rs", &tested).is_empty());
     }
 
     #[test]
