@@ -220,6 +220,9 @@ impl Database {
     /// it until [`transact`](Database::transact) would return it. Meanwhile the thread can run
     /// other transactions, so a few threads can keep many commits in flight.
     ///
+    /// The call blocks the thread while `body` waits for a lock, for a page from the disk or for
+    /// log space, and between its attempts. [`submit_async`](Database::submit_async) does not.
+    ///
     /// Transactions that one thread submits take effect in the order of the calls. Dropping the
     /// [`Pending`] does not undo the transaction.
     ///

@@ -27,7 +27,8 @@ use crate::{statistics::Shard, timings::Timed};
 /// [`CommitMode::Lazy`](crate::CommitMode::Lazy), at once).
 ///
 /// Wait for it with [`wait`](Pending::wait), `.await` it, or check it with
-/// [`try_take`](Pending::try_take). Dropping it discards the outcome, and does not undo the
+/// [`try_take`](Pending::try_take). Only [`wait`](Pending::wait) blocks the thread, until the log
+/// is durable. Dropping a `Pending` blocks nothing; it discards the outcome, and does not undo the
 /// transaction.
 ///
 /// ```

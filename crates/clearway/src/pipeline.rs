@@ -184,14 +184,14 @@ struct PipelineShared {
 /// a deadlock's victim, so they should have no effects other than through the transaction. Dropping
 /// the pipeline [closes](Pipeline::close) it.
 ///
-/// While an agent runs a closure of [`submit`](Pipeline::submit), waits for locks included, it
-/// delivers no results and polls no asynchronous closure. If all agents wait in this way, no
-/// transaction is run. (An asynchronous closure does not keep its agent while it waits.) Therefore
-/// a closure must not wait for another result of the same pipeline. If a closure needs a lock that
-/// an asynchronous closure of the same agent holds, it fails with [`Error::SelfWait`], since the
-/// asynchronous closure cannot go on while this one blocks the agent. While an [interactive
-/// transaction](crate::Database::begin) holds locks that closures need, its owner must not wait for
-/// a result of the pipeline either.
+/// While an agent runs a closure of [`submit`](Pipeline::submit), its waits for locks, pages and
+/// log space included, it delivers no results and polls no asynchronous closure. If all agents wait
+/// in this way, no transaction is run. (An asynchronous closure does not keep its agent while it
+/// waits.) Therefore a closure must not wait for another result of the same pipeline. If a closure
+/// needs a lock that an asynchronous closure of the same agent holds, it fails with
+/// [`Error::SelfWait`], since the asynchronous closure cannot go on while this one blocks the
+/// agent. While an [interactive transaction](crate::Database::begin) holds locks that closures
+/// need, its owner must not wait for a result of the pipeline either.
 pub struct Pipeline {
     shared: Arc<PipelineShared>,
     agents: Mutex<Vec<thread::JoinHandle<()>>>,
@@ -221,7 +221,9 @@ impl Pipeline {
     }
 
     /// Gives the transaction `body` of type `name` to an agent, and returns a ticket with which a
-    /// thread or a task can wait for its result. The call itself does not wait for the agent.
+    /// thread or a task can wait for its result. The call itself does not wait for the agent. While
+    /// `body` waits for a lock, a page or log space, its agent is blocked; that of
+    /// [`submit_async`](Pipeline::submit_async) is not.
     ///
     /// # Errors
     /// [`Error::BacklogFull`] if the agent's inbox has no room
