@@ -17,7 +17,7 @@ pub(crate) fn check(texts: &[Text]) -> Vec<Violation> {
     let tests: BTreeSet<&str> = texts
         .iter()
         .filter(|text| text.path.ends_with(".rs"))
-        .flat_map(|text| text.text.lines().filter_map(function))
+        .flat_map(|text| test_names(&text.text))
         .collect();
     let lines = document.text.lines().enumerate();
     let under = lines.skip_while(|(_, line)| *line != HEADING).skip(1);
@@ -50,9 +50,19 @@ fn check_row(line: usize, row: &str, tests: &BTreeSet<&str>) -> Vec<Violation> {
     found
 }
 
-/// Returns the name of the function without parameters that a line begins, as every test is one.
-fn function(line: &str) -> Option<&str> {
-    line.trim_start().strip_prefix("fn ")?.split_once("()").map(|(name, _)| name)
+/// Returns the names of the functions that stand below `#[test]`, or below more attributes.
+fn test_names(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_test = false;
+    text.lines().map(str::trim_start).filter_map(move |line| {
+        if line.starts_with("#[") {
+            is_test |= line.starts_with("#[test]");
+            return None;
+        }
+        let name = line.strip_prefix("fn ").and_then(|rest| rest.split_once("()"));
+        let name = name.map(|(name, _)| name).filter(|_| is_test);
+        is_test = false;
+        name
+    })
 }
 
 #[cfg(test)]
@@ -66,16 +76,19 @@ mod tests {
                 DOCUMENT,
                 format!("# A\n{HEADING}\n\n| need | one |\n| --- | --- |\n{table}\n# B"),
             ),
-            text("a.rs", "    fn waits() {\n    }".into()),
+            text(
+                "a.rs",
+                "    #[test]\n    #[cfg(x)]\n    fn waits() {\n    }\n    fn helps() {}".into(),
+            ),
         ]
     }
 
     #[test]
     fn cells_name_tests_that_exist() {
         assert!(check(&texts("| a lock | `waits` |")).is_empty());
-        let missing = check(&texts("| a lock | `waits`, `wakes` |\n| a page | – |"));
+        let missing = check(&texts("| a lock | `waits`, `helps` |\n| a page | – |"));
         let messages: Vec<_> = missing.iter().map(|each| &each.message[..]).collect();
-        assert_eq!(messages, ["there is no test `wakes`", "the cell `–` names no test"]);
+        assert_eq!(messages, ["there is no test `helps`", "the cell `–` names no test"]);
         assert_eq!(missing[0].line, 6);
         assert_eq!(check(&texts("")).len(), 1, "no row");
     }
