@@ -256,6 +256,7 @@ impl Pool {
         true
     }
 
+    /// The number of dirty pages that an evicting thread collects before it cleans them.
     fn dirty_enough(&self) -> usize {
         DIRTY_ENOUGH.min(self.slots.capacity() / 2)
     }
@@ -399,17 +400,41 @@ mod tests {
         drop((pin, latch));
     }
 
-    /// The number of pages that are evicted together, by the pages of the cache.
+    /// While the reserve is in use, pages that are evicted together return it first.
+    #[test]
+    fn eviction_returns_the_reserve_first() {
+        const PAGES: u32 = 640;
+        for (reserved, evicted) in [(1, 10), (9, 10), (10, 20)] {
+            let options = PoolOptions {
+                cache_bytes: u64::from(PAGES) * PAGE_SIZE as u64,
+                background_cleaner: false,
+                ..PoolOptions::default()
+            };
+            let pool = Pool::open(&MemoryDisk::new(), Arc::new(EmptyLog), options).unwrap();
+            (0..PAGES).for_each(|page| drop(pool.shared(PageId(page)).unwrap()));
+            (0..PAGES).for_each(|page| assert!(pool.space.frame(PageId(page)).untouch()));
+            assert!((0..reserved).all(|_| pool.slots.take(true).is_some()));
+            assert!(pool.take_clean_slot().is_some());
+            assert_eq!(pool.stats().evictions, evicted, "{reserved} of the reserve");
+            // The caller's slot is taken again.
+            let taken = PAGES as usize + reserved - evicted as usize + 1;
+            assert_eq!(pool.slots.taken(), taken, "{reserved} of the reserve");
+        }
+    }
+
+    /// The numbers of pages that are evicted, and cleaned, together, by the pages of the cache.
     #[test]
     fn few_pages_of_a_small_cache_are_evicted_together() {
-        for (capacity, together) in [(64, 1), (127, 1), (128, 2), (1024, 16), (1 << 20, 32)] {
+        for (capacity, together, dirty) in
+            [(64, 1, 32), (127, 1, 63), (128, 2, 64), (1024, 16, 64), (1 << 20, 32, 64)]
+        {
             let options = PoolOptions {
                 cache_bytes: capacity * PAGE_SIZE as u64,
                 background_cleaner: false,
                 ..PoolOptions::default()
             };
             let pool = Pool::open(&MemoryDisk::new(), Arc::new(EmptyLog), options).unwrap();
-            assert_eq!(pool.together(), together, "{capacity} pages");
+            assert_eq!((pool.together(), pool.dirty_enough()), (together, dirty), "{capacity}");
         }
     }
 
