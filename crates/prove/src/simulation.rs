@@ -126,6 +126,12 @@ mod tests {
     }
 
     #[test]
+    fn read_that_failed_before_a_power_cut_may_be_reported_behind_it() {
+        let outcome = run_seed(0xb8834de5039d9);
+        assert!(outcome.verdict.is_ok(), "{:?}", outcome.verdict);
+    }
+
+    #[test]
     fn some_seeds_pass() {
         for seed in 100..160 {
             let outcome = run_seed(seed);

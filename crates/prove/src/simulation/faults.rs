@@ -61,8 +61,9 @@ impl World {
         if !was_faulty && !PowerCut::caused(error) && !HeldReads::caused(error) {
             return Err(Violation::unexpected("the disk is fine", error));
         }
-        if self.engine().health().is_err() {
-            if !self.is_faulty && HeldReads::caused(error) {
+        if let Err(stopped) = self.engine().health() {
+            // Not `error`: a call may report its failed read after a power cut.
+            if HeldReads::caused(&stopped) {
                 return Err(Violation::new(Oracle::Answer, "a failed read has stopped the engine"));
             }
             self.note_stopped();

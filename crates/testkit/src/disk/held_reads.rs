@@ -66,9 +66,14 @@ impl HeldReads {
         self.0.state.lock().completed
     }
 
-    /// Returns true if `error` is that of a request which a test has failed.
+    /// Returns true if `error` is that of a request which a test has failed, or names it as its
+    /// cause.
     pub fn caused(error: &Error) -> bool {
-        matches!(error, Error::Io { path, .. } if path.as_os_str() == HELD)
+        match error {
+            Error::Io { path, .. } => path.as_os_str() == HELD,
+            Error::Poisoned { cause } | Error::OutcomeUnknown { cause } => Self::caused(cause),
+            _ => false,
+        }
     }
 
     /// Waits until at least `count` requests are held.
