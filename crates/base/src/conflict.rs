@@ -172,11 +172,7 @@ pub struct LockConflict {
     /// Holders of the lock, as far as known, each with the mode in which it held the lock: those
     /// whose held mode, or the mode to which they waited to convert it, conflicted with the request
     /// when it was given up. At most four are listed. Empty if the request was blocked only by
-    /// requests of transactions that held nothing of the lock. For a lock on a table or on the
-    /// database the list is empty, too, since the lock table only counts the holders of such a
-    /// lock. There is one exception: an [`Error::SelfWait`](crate::Error::SelfWait) names the
-    /// transaction that has locked the whole table or database, if that transaction is the reason
-    /// of the error.
+    /// requests of transactions that held nothing of the lock.
     pub holders: Vec<(TxnName, &'static str)>,
 }
 

@@ -8,9 +8,8 @@
 //! - CURRENT-2. Only the reader pays: a waiter publishes nothing for this beside what detectors
 //!   need. The reader holds the latch of a queue for one pass over it, and allocates nothing then.
 //!
-//! Range locks list their holders. Intent locks are counted only, so of their holders the reader
-//! gets the numbers; those that are known for another reason are named: an owner that waits has
-//! published its intent locks (WAIT-RECORD-3), and the user of the table may know others.
+//! Range locks list their holders. Intent locks are only counted: the reader gets the numbers, and
+//! looks for the holders in the private tables of all owners (PUBLISHED-INTENTS-2).
 
 use crate::{
     cycle::intent_name,
@@ -104,20 +103,9 @@ impl LockTable {
         self.shared.record(wait.owner).state() == wait.state
     }
 
-    /// Returns the owners of these waits that hold an intent lock with this entry, and the mode of
-    /// each.
-    pub fn waiting_holders(&self, waits: &[OngoingWait], entry: u32) -> Vec<(u32, IntentMode)> {
-        let held = |wait: &OngoingWait| {
-            let held = self.shared.record(wait.owner).intent_on(entry)?;
-            Some((wait.owner, held.mode))
-        };
-        waits.iter().filter_map(held).collect()
-    }
-
-    /// Returns what is in the way of a waiting owner now; nothing if its wait is over. For an
-    /// intent lock, `known` are owners that are known to hold one with this entry.
+    /// Returns what is in the way of a waiting owner now; nothing if its wait is over.
     #[cold]
-    pub fn in_the_way(&self, wait: &OngoingWait, known: &[(u32, IntentMode)]) -> InTheWay {
+    pub fn in_the_way(&self, wait: &OngoingWait) -> InTheWay {
         match wait.target {
             Target::Range(id) => {
                 let name_of: fn(RangeMode) -> &'static str = match wait.lock {
@@ -133,26 +121,21 @@ impl LockTable {
                 drop(entries);
                 InTheWay { owners: listed.owners().collect(), counted: Vec::new() }
             }
-            Target::Intent(entry) => self.in_the_way_of_intent(entry, wait.owner, known),
+            Target::Intent(entry) => self.in_the_way_of_intent(entry, wait.owner),
         }
     }
 
-    fn in_the_way_of_intent(
-        &self,
-        entry: u32,
-        waiter: u32,
-        known: &[(u32, IntentMode)],
-    ) -> InTheWay {
+    fn in_the_way_of_intent(&self, entry: u32, waiter: u32) -> InTheWay {
         let mut ahead = Listed::default();
         let found = self.resource(entry).locks.lock().in_the_way(waiter, |owner, mode| {
             ahead.add(owner, mode.name(), false);
         });
         let Some((wanted, counts)) = found else { return InTheWay::default() };
         let mut listed = Listed::default();
-        for &(owner, mode) in known {
-            let is_counted = counts[mode as usize] > 0;
-            if owner != waiter && is_counted && !mode.compatible(wanted) {
-                listed.add(owner, mode.name(), true);
+        for (owner, mode) in self.conflicting_holders(entry, waiter, wanted) {
+            // Not one that has come or gone since they were counted.
+            if counts[mode as usize] > 0 && !listed.add(owner, mode.name(), true) {
+                break;
             }
         }
         for other in ahead.owners() {
@@ -163,11 +146,6 @@ impl LockTable {
             owners: listed.owners().collect(),
             counted: counted.filter(|(_, count)| *count > 0).collect(),
         }
-    }
-
-    /// Returns true if two resources share an entry, and so their locks.
-    pub fn is_same_entry(&self, one: crate::ResourceId, other: crate::ResourceId) -> bool {
-        self.entry_of(one) == self.entry_of(other)
     }
 
     /// Returns true if an intent lock on this resource is the one that `lock` names.
@@ -212,7 +190,7 @@ mod tests {
             [c.number(), d.number()]
         );
         assert!(waits.iter().all(|wait| wait.lock == Awaited::Range(x)));
-        let found = waits.iter().map(|wait| table.in_the_way(wait, &[])).collect::<Vec<_>>();
+        let found = waits.iter().map(|wait| table.in_the_way(wait)).collect::<Vec<_>>();
         assert_eq!(listed(&found[0]), [(a.number(), "SN", true)]);
         assert_eq!(listed(&found[1]), [(c.number(), "XN", false)]);
         assert!(found.iter().all(|found| found.counted.is_empty()));
@@ -226,7 +204,7 @@ mod tests {
         let waits = table.ongoing_waits();
         let of = |owner: &LockOwner| {
             let wait = waits.iter().find(|wait| wait.owner == owner.number()).unwrap();
-            listed(&table.in_the_way(wait, &[]))
+            listed(&table.in_the_way(wait))
         };
         assert_eq!(of(&a), [(d.number(), "SN", true)]);
         assert_eq!(of(&c), [(a.number(), "XN", false)]);
@@ -242,7 +220,7 @@ mod tests {
         assert!(table.still_waits(&first));
         table.cancel(&mut b);
         assert!(table.ongoing_waits().is_empty() && !table.still_waits(&first));
-        assert_eq!(table.in_the_way(&first, &[]), InTheWay::default());
+        assert_eq!(table.in_the_way(&first), InTheWay::default());
         assert!(!polls(&table, &mut b, x, RangeMode::SN));
         assert!(!table.still_waits(&first));
         table.release_all(&mut a, None);
@@ -250,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn holders_of_intent_locks_are_counted_and_those_that_wait_are_named() {
+    fn holders_of_intent_locks_are_counted_and_named() {
         let (table, [mut a, mut b, mut c, mut d]) = table_and_owners();
         let (t, x, mut e) = (ResourceId(5), LockId(11), table.owner());
         let mut cx = Context::from_waker(Waker::noop());
@@ -265,11 +243,10 @@ mod tests {
         let waits = table.ongoing_waits();
         let of = |owner: &LockOwner| {
             let wait = waits.iter().find(|wait| wait.owner == owner.number()).unwrap();
-            let Awaited::Intent(entry) = wait.lock else { panic!("{wait:?}") };
             assert!(table.is_entry_of(wait.lock, t));
-            table.in_the_way(wait, &table.waiting_holders(&waits, entry))
+            table.in_the_way(wait)
         };
-        assert_eq!(listed(&of(&c)), [(b.number(), "IX", true)]);
+        assert_eq!(listed(&of(&c)), [(a.number(), "IX", true), (b.number(), "IX", true)]);
         assert_eq!(of(&c).counted, [("IX", 2)]);
         assert_eq!(listed(&of(&d)), [(c.number(), "S", false)]);
         assert_eq!(of(&d).counted, []);
@@ -283,7 +260,7 @@ mod tests {
         owners.iter_mut().for_each(|owner| _ = polls(&table, owner, x, RangeMode::XN));
         let waits = table.ongoing_waits();
         assert_eq!(waits.len(), 99);
-        let last = listed(&table.in_the_way(&waits[98], &[]));
+        let last = listed(&table.in_the_way(&waits[98]));
         assert_eq!(last.len(), LISTED_MAX);
         assert_eq!(last[0], (owners[0].number(), "XN", true));
         assert!(last[1..].iter().all(|(_, _, holds)| !holds));

@@ -16,7 +16,7 @@
 use crate::{
     cycle_member::{Awaited, CycleMember},
     entries::LockEntry,
-    identity::LockId,
+    identity::{LockId, ResourceId},
     intent::IntentMode,
     mode::RangeMode,
     owner::LockOwner,
@@ -88,8 +88,8 @@ impl LockTable {
                 })
             }
             Target::Intent(entry) => {
-                let held = self.shared.record(owner).intent_on(entry);
-                let held = held.map_or(NOTHING, |held| held.mode.name());
+                let held = self.shared.record(owner).intents.mode_on(entry);
+                let held = held.map_or(NOTHING, IntentMode::name);
                 let wanted = self.resource(entry).locks.lock().wanted_by(owner);
                 (held, wanted.map_or(held, |mode| mode.name()))
             }
@@ -114,6 +114,33 @@ impl LockTable {
         }
         drop(entries); // The list is allocated without the latch (BUCKET-4).
         found.into_iter().flatten().collect()
+    }
+
+    /// Returns at most a few other owners that hold an intent lock on `resource` in a mode that
+    /// conflicts with `mode`, as [`holders`](Self::holders) does. An owner that has moved meanwhile
+    /// may be left out, or may have released the lock.
+    #[cold]
+    pub fn intent_holders(
+        &self,
+        owner: &LockOwner,
+        resource: ResourceId,
+        mode: IntentMode,
+    ) -> Vec<(u32, &'static str)> {
+        let holders = self.conflicting_holders(self.entry_of(resource), owner.number, mode);
+        holders.map(|(owner, held)| (owner, held.name())).take(HOLDERS_MAX).collect()
+    }
+
+    /// Returns the owners other than `owner` that hold an intent lock with this entry in a mode
+    /// that conflicts with `wanted` (PUBLISHED-INTENTS-2).
+    pub(crate) fn conflicting_holders(
+        &self,
+        entry: u32,
+        owner: u32,
+        wanted: IntentMode,
+    ) -> impl Iterator<Item = (u32, IntentMode)> {
+        let others = (0..self.shared.participants.len()).filter(move |other| *other != owner);
+        let held = move |other| Some((other, self.shared.record(other).intents.mode_on(entry)?));
+        others.filter_map(held).filter(move |(_, mode)| !mode.compatible(wanted))
     }
 }
 

@@ -135,6 +135,7 @@ impl LockTable {
     /// Releases all intent locks of an owner, the newest first.
     #[inline]
     pub(crate) fn release_intents(&self, owner: &mut LockOwner, commit: Option<Lsn>) {
+        owner.published.clear(); // PUBLISHED-INTENTS-1
         if self.shared.store.is_some() {
             return self.release_stored(owner, commit);
         }
@@ -193,23 +194,25 @@ impl LockTable {
 
     /// Releases IS and S, and the S part of SIX.
     pub(crate) fn release_shared_intents(&self, owner: &mut LockOwner) {
-        let mut intents = std::mem::take(&mut owner.intents);
-        intents.retain_mut(|held| {
+        owner.published.clear();
+        for held in std::mem::take(&mut owner.intents) {
             let to = match held.mode {
                 IntentMode::IS | IntentMode::S => None,
-                IntentMode::SIX => Some(IntentMode::IX),
-                IntentMode::IX | IntentMode::X => return true,
+                IntentMode::SIX | IntentMode::IX => Some(IntentMode::IX),
+                IntentMode::X => Some(IntentMode::X),
             };
-            match &self.shared.store {
-                None => self.lower_count(owner, *held, to, None),
-                Some(store) => {
-                    store.lower(&mut Holder::new(self, owner), held.entry, held.mode, to, None);
+            if to != Some(held.mode) {
+                match &self.shared.store {
+                    None => self.lower_count(owner, held, to, None),
+                    Some(store) => {
+                        store.lower(&mut Holder::new(self, owner), held.entry, held.mode, to, None);
+                    }
                 }
             }
-            held.mode = to.unwrap_or(held.mode);
-            to.is_some()
-        });
-        owner.intents = intents;
+            if let Some(mode) = to {
+                owner.note_intent(None, HeldIntent { entry: held.entry, mode });
+            }
+        }
     }
 
     /// Returns the highest tag that a new holder of `mode` on `resource` meets now.

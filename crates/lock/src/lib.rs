@@ -56,6 +56,7 @@ mod mode;
 mod owner;
 mod participants;
 pub mod parts;
+mod published_intents;
 mod queue;
 mod resource;
 mod search_memory;

@@ -15,11 +15,12 @@
 //! - OWNER-4. `pending` is set exactly while a request of this owner waits in a queue, or was
 //!   granted and not picked up yet.
 //!
-//! Only the owner's thread accesses these fields; the state of a waiting owner that others must see
-//! is in its participant record (see `wait_record`).
+//! Only the owner's thread accesses these fields. What others may see of it is in its participant
+//! record: the state of its wait (see `wait_record`), and its intent locks (`published_intents`).
 
 use std::{
     fmt,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -31,6 +32,7 @@ use crate::{
     identity::LockId,
     intent::{HeldIntent, IntentMode},
     mode::RangeMode,
+    published_intents::PublishedIntents,
     search_memory::Graph,
     shared::LockTable,
     victims::RetryPriority,
@@ -87,6 +89,8 @@ pub struct LockOwner {
     /// The private table of intent locks (OWNER-2). There are few, so it is searched from the
     /// front.
     pub(crate) intents: Vec<HeldIntent>,
+    /// What others see of `intents`.
+    pub(crate) published: Arc<PublishedIntents>,
     pub(crate) pending: Option<PendingRequest>,
     /// True if the deadlock check of the pending request was made (polled waits only).
     pub(crate) checked: bool,
@@ -119,6 +123,7 @@ pub(crate) const NO_LOCK: (LockId, RangeMode) = (LockId(0), RangeMode::NN);
 
 impl LockOwner {
     pub(crate) fn new(table: LockTable, number: u32) -> LockOwner {
+        let published = table.shared.record(number).intents.clone();
         let mut owner = LockOwner {
             table,
             number,
@@ -128,6 +133,7 @@ impl LockOwner {
             last: NO_LOCK,
             held: Vec::with_capacity(HELD_AT_FIRST),
             intents: Vec::with_capacity(INTENTS_AT_FIRST),
+            published,
             pending: None,
             checked: false,
             priority: RetryPriority::default(),
@@ -299,13 +305,16 @@ impl LockOwner {
         self.intents.iter().position(|held| held.entry == entry)
     }
 
-    /// Records an intent lock, replacing a weaker one on the same resource (OWNER-2).
+    /// Records an intent lock, replacing a weaker one on the same resource (OWNER-2), and publishes
+    /// it (PUBLISHED-INTENTS-1).
     #[inline]
     pub(crate) fn note_intent(&mut self, place: Option<usize>, held: HeldIntent) {
+        let at = place.unwrap_or(self.intents.len());
         match place {
             Some(at) => self.intents[at] = held,
             None => self.intents.push(held),
         }
+        self.published.set(at, self.intents.len(), held);
     }
 }
 

@@ -204,9 +204,7 @@ impl LockTable {
         if let Some(method) = &self.shared.method {
             method.begin_wait(owner.number);
         }
-        let record = self.record(owner);
-        record.publish_intents(&owner.intents);
-        record.publish_wait(target);
+        self.record(owner).publish_wait(target);
     }
 
     pub(crate) fn note_pending(&self, owner: &mut LockOwner, request: Request) {
@@ -246,8 +244,7 @@ impl LockTable {
         Ok(())
     }
 
-    /// Returns true if a suspended owner is in the way of this one. Of those that hold an intent
-    /// lock, only the ones that wait are known.
+    /// Returns true if a suspended owner is in the way of this one.
     fn is_behind_suspended(&self, owner: &LockOwner) -> bool {
         let record = self.record(owner);
         let is_one = |other| owner.suspended.contains(&other);
@@ -259,9 +256,8 @@ impl LockTable {
                 let found = self.resource(entry).locks.lock().ways_behind(owner.number, is_one);
                 let Some(modes) = found else { return true };
                 owner.suspended.iter().any(|&other| {
-                    let record = self.shared.record(other);
-                    let held = || record.intent_on(entry);
-                    record.state().is_waiting() && held().is_some_and(|h| modes.contains(h.mode))
+                    let held = self.shared.record(other).intents.mode_on(entry);
+                    held.is_some_and(|mode| modes.contains(mode))
                 })
             }
             None => false, // It was granted.

@@ -7,8 +7,8 @@
 //!   waiting to granted by the granting thread, under the same latch; and from either to idle by
 //!   the owner (from waiting only under that latch, with the request removed).
 //! - WAIT-RECORD-2. While an owner waits, it neither acquires nor releases anything else.
-//! - WAIT-RECORD-3. Before it publishes a wait, the owner publishes the intent locks it holds in
-//!   `intents`.
+//! - WAIT-RECORD-3. While an owner waits, `intents` has the intent locks that it holds, all stored
+//!   before the wait was published.
 //! - WAIT-RECORD-4. A waiting owner publishes its priority before its wait. A wait is marked as
 //!   blocking (`blocking_wait`) only once its thread blocks in it.
 //! - WAIT-RECORD-5. The time of a grant is recorded for polled waits only, by the granting thread,
@@ -27,7 +27,7 @@
 //! pairs with the `Acquire` in `is_granted`: the granted owner sees what the granting thread wrote
 //! before, in particular the raised tag.
 
-use std::{task::Waker, time::Duration};
+use std::{sync::Arc, task::Waker, time::Duration};
 
 use clearway_sync::{
     Counter, SpinLatch,
@@ -35,7 +35,7 @@ use clearway_sync::{
     invariant,
 };
 
-use crate::{identity::LockId, intent::HeldIntent, victims::PublishedPriority};
+use crate::{identity::LockId, published_intents::PublishedIntents, victims::PublishedPriority};
 
 /// The target of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,7 +71,8 @@ pub(crate) struct WaitRecord {
     /// The lock identity or resource waited for; written before `state` (WAIT-RECORD-1).
     target: AtomicU64,
     waker: SpinLatch<Option<Waker>>,
-    intents: SpinLatch<Vec<HeldIntent>>,
+    /// The intent locks of the owner, who has the list too.
+    pub(crate) intents: Arc<PublishedIntents>,
     /// True if a thread blocks in the wait and repeats its deadlock check by itself
     /// (WAIT-RECORD-4).
     blocking_wait: AtomicBool,
@@ -255,19 +256,6 @@ impl WaitRecord {
         // Relaxed: the owner's own stores.
         let is_idle = self.state.load(Ordering::Relaxed) & PHASE == IDLE;
         invariant(is_idle, "PARTICIPANT-1: an owner that ends waits for nothing");
-    }
-
-    /// Publishes the intent locks the owner holds (WAIT-RECORD-3).
-    pub(crate) fn publish_intents(&self, held: &[HeldIntent]) {
-        let mut intents = self.intents.lock();
-        intents.clear();
-        intents.extend_from_slice(held);
-    }
-
-    /// Returns the intent lock that a *waiting* owner holds on the resource with this entry
-    /// (WAIT-RECORD-3).
-    pub(crate) fn intent_on(&self, entry: u32) -> Option<HeldIntent> {
-        self.intents.lock().iter().find(|held| held.entry == entry).copied()
     }
 }
 

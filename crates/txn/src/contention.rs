@@ -1,8 +1,7 @@
 //! Lock waits: their number and length by table and type, the hot keys, and the last deadlocks.
 //!
 //! Invariants:
-//! - CONTENTION-1. Nothing here is touched by a transaction that was denied no lock and has not
-//!   locked a whole table or the database.
+//! - CONTENTION-1. Nothing here is touched by a transaction that was denied no lock.
 //! - CONTENTION-2. *What is awaited* is published before the wait begins, with its mode and time,
 //!   and stays until the transaction has ended or waits again: the detector that finds a cycle can
 //!   name what its members wait for. The end of a wait is not published: the lock table knows which
@@ -13,15 +12,13 @@
 //! - CONTENTION-4. Bounded: at most one published wait for each running transaction; in each shard
 //!   [`PAIRS_MAX`] pairs of table and type (those that come later are counted under neither) and
 //!   [`HOT_KEYS`] keys; [`DEADLOCKS`] deadlocks.
-//! - CONTENTION-5. A transaction that is granted a lock on a whole table or on the database
-//!   publishes it: the lock table counts the holders of such locks and does not know them.
 //!
 //! Latch order: these mutexes are leaves, and none is taken under a page latch or a latch of the
 //! lock table. (The transaction may hold locks, as it does whenever it publishes a wait.)
 //!
 //! | what | where | written |
 //! | --- | --- | --- |
-//! | published waits, absolute locks | the participant record | before, at the grant |
+//! | published waits | the participant record | before |
 //! | counts by table and type, hot keys | `shards`, by thread | after the transaction |
 //! | deadlocks | `deadlocks` | by each victim |
 
@@ -42,7 +39,7 @@ use clearway_sync::{Mutex, Sharded};
 
 pub(crate) use counts::WaitEnd;
 pub use counts::{GrantToPoll, WaitCounts};
-pub(crate) use published::{Published, PublishedWaits};
+pub(crate) use published::{PublishedWait, PublishedWaits};
 use sketch::Sketch;
 
 use crate::kinds::Kind;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use clearway_base::{
     DeadlockCycle, DeadlockMember, Error, LockConflict, LockName, TreeId, TxnId, TxnName,
 };
-use clearway_lock::{Awaited, CycleMember, IntentMode, LockOwner, ResourceId};
+use clearway_lock::{Awaited, CycleMember, LockOwner};
 
 use crate::{
     contention::{LockWaits, Wanted, WantedMode},
@@ -58,32 +58,12 @@ impl Core {
         }
     }
 
-    /// Returns the error of a wait for a table or the database that one of the `suspended` owners
-    /// has locked as a whole (CONTENTION-5), if it has.
-    #[cold]
-    pub(crate) fn absolute_conflict(
-        &self,
-        suspended: &[u32],
-        wanted: &Wanted,
-        resource: ResourceId,
-        mode: IntentMode,
-    ) -> Option<Error> {
-        let held = |&owner: &u32| {
-            let held = self.transactions.published(owner).absolute_locks();
-            let same = |tree| self.locks.is_same_entry(resource_of(tree), resource);
-            let blocks = |&(tree, held): &(_, IntentMode)| same(tree) && !held.compatible(mode);
-            let (_, held) = held.into_iter().find(blocks)?;
-            Some((self.txn_of(owner)?, held.name()))
-        };
-        let holder = suspended.iter().find_map(held)?;
-        let (lock, wanted) = (self.lock_name(wanted), mode.name());
-        let conflict = Arc::new(LockConflict { lock, wanted, holders: vec![holder] });
-        Some(Error::SelfWait { conflict: Some(conflict) })
-    }
-
     fn conflict(&self, owner: &LockOwner, wanted: &Wanted, mode: WantedMode) -> Arc<LockConflict> {
         let holders = match (wanted, mode) {
             (Wanted::Key(id, _), WantedMode::Key(mode)) => self.locks.holders(owner, *id, mode),
+            (Wanted::Table(tree), WantedMode::Table(mode)) => {
+                self.locks.intent_holders(owner, resource_of(*tree), mode)
+            }
             _ => Vec::new(),
         };
         let named = |(owner, mode)| Some((self.txn_of(owner)?, mode));
@@ -105,7 +85,7 @@ impl Core {
 
     /// The name of what a member of a cycle waits for, as it has published it.
     fn awaited_name(&self, member: &CycleMember) -> LockName {
-        let published = self.transactions.published(member.owner).awaited();
+        let published = self.transactions.published(member.owner).read().map(|wait| wait.wanted);
         let is_it = |wanted: &Wanted| match (wanted, member.lock) {
             (Wanted::Key(id, _), Awaited::Range(awaited)) => *id == awaited,
             (Wanted::Table(_), Awaited::Intent(_)) => true,

@@ -21,10 +21,6 @@
 //!   known of the order in which it uses them.
 //! - SUSPENDED-5. The list of closures is a stack, since calls end in reverse order: the innermost
 //!   in a place of its own, and below it those that wait for its end, which are rare.
-//!
-//! Limit: of the holders of a table's lock, or of the database's, only those are recognized that
-//! have locked the whole (CONTENTION-5) or wait for a lock themselves. A closure that uses a table
-//! and calls something that locks the whole table waits until its limit.
 
 use std::{
     cell::{Cell, RefCell},

@@ -110,7 +110,7 @@ pub(crate) struct TransactionState {
     /// that.
     undoing: bool,
     pub(crate) limit: WaitLimit,
-    /// Whether the transaction has published a wait for a lock, or an absolute lock.
+    /// True if the transaction has published a wait for a lock.
     has_published: bool,
     /// The range lock and mode that were denied to this transaction when it became a deadlock's
     /// victim.
@@ -320,9 +320,7 @@ impl TransactionState {
         }
         let at = at.unwrap_or_else(|| self.tables.add(tree));
         let database = self.database.filter(|_| tree != TreeId::CATALOGUE);
-        if self.tables[at].hold(mode, database) {
-            self.publish_absolute(tree, self.tables[at].intent);
-        }
+        self.tables[at].hold(mode, database);
         Ok(at)
     }
 
@@ -354,13 +352,11 @@ impl TransactionState {
         Ok(())
     }
 
-    /// Records in each used table the lock that the transaction now holds on the database, and
-    /// publishes the lock if it is absolute.
+    /// Records in each used table the lock that the transaction now holds on the database.
     fn cover_tables(&mut self) {
         let database = self.database;
-        self.publish_absolute(Wanted::DATABASE.tree(), database);
         for used in self.tables.iter_mut().filter(|used| used.tree != TreeId::CATALOGUE) {
-            used.intent.into_iter().for_each(|mode| _ = used.hold(mode, database));
+            used.intent.into_iter().for_each(|mode| used.hold(mode, database));
         }
     }
 

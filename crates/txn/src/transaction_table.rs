@@ -52,7 +52,7 @@ use clearway_sync::{
 };
 
 use crate::{
-    contention::{Published, PublishedWaits},
+    contention::{PublishedWait, PublishedWaits},
     kinds::Kind,
     record::{ActiveEntry, RecoveryWork},
 };
@@ -296,8 +296,9 @@ impl TransactionTable {
     /// transaction that waits; for any other it may be out of date.
     pub(crate) fn transaction_of(&self, number: u32) -> Option<(TxnId, Kind)> {
         let entry = self.entry(number);
-        // Relaxed: for diagnosis only.
-        let id = entry.id.load(Ordering::Relaxed);
+        // Acquire pairs with the Release at its begin: what its record has of earlier transactions
+        // is not taken for its own (CURRENT-WAIT-2).
+        let id = entry.id.load(Ordering::Acquire);
         (id != 0).then(|| (TxnId(id), entry.kind()))
     }
 
@@ -312,16 +313,8 @@ impl TransactionTable {
         &self.participants.get(number).published
     }
 
-    /// Returns the transaction that runs with each participant record, in the order of their
-    /// numbers.
-    pub(crate) fn running(&self) -> Vec<Option<TxnId>> {
-        // Relaxed: for diagnosis only.
-        let ids = self.all().map(|entry| TxnId(entry.id.load(Ordering::Relaxed)));
-        ids.map(|id| (id.0 != 0).then_some(id)).collect()
-    }
-
-    /// Returns all that transactions have published, each under the number of its record.
-    pub(crate) fn all_published(&self) -> HashMap<u32, Published> {
+    /// Returns the waits that transactions have published, each under the number of its record.
+    pub(crate) fn all_published(&self) -> HashMap<u32, PublishedWait> {
         let numbered = (0..).zip(self.participants.all());
         numbered.filter_map(|(number, record)| Some((number, record.published.read()?))).collect()
     }
@@ -450,7 +443,7 @@ mod tests {
         entry.set_kind(Kind::of_bits(3));
         assert_eq!(table.number_of(first), Some(number));
         assert_eq!(table.transaction_of(number), Some((first, Kind::of_bits(3))));
-        assert_eq!(table.running()[number as usize - 1..], [None, Some(first)]);
+        assert_eq!(table.transaction_of(number - 1), None);
         entry.hand_over();
         assert_eq!(table.number_of(first), None);
         entry.finish();
@@ -458,7 +451,6 @@ mod tests {
         assert_eq!((table.number_of(first), table.number_of(next)), (None, Some(number)));
         entry.finish();
         assert_eq!((table.number_of(next), table.transaction_of(number)), (None, None));
-        assert_eq!(table.running(), [None; 8]);
     }
 
     #[test]

@@ -132,14 +132,20 @@ fn a_time_out_names_the_lock_the_limit_and_the_holder() {
 }
 
 #[test]
-fn a_drop_that_waits_is_counted_and_its_time_out_names_the_table() {
+fn a_drop_that_waits_is_counted_and_its_time_out_names_the_table_and_its_user() {
     let options = Options::in_memory().cache_size(16 << 20);
     let db = options.lock_wait_limit(Some(Duration::from_millis(3))).open("").unwrap();
     let table = db.table("busy").unwrap();
     let mut user = db.begin_as("user");
     user.put(&table, b"k", b"").unwrap();
-    let message = db.drop_table("busy").unwrap_err().to_string();
-    assert_eq!(message, "lock not granted within 3 ms: X on table \"busy\"");
+    let error = db.drop_table("busy").unwrap_err();
+    let message = error.to_string();
+    assert!(
+        message.starts_with("lock not granted within 3 ms: X on table \"busy\", held by \"user\""),
+        "{message}"
+    );
+    let Error::LockTimeout { conflict: Some(conflict), .. } = &error else { panic!("{error:?}") };
+    assert!(matches!(conflict.holders[..], [(user, "IX")] if user.kind == "user"));
     assert_eq!(of_table(&db.lock_waits(), "busy").timeouts, 1);
     user.rollback().unwrap();
     db.drop_table("busy").unwrap();

@@ -229,6 +229,45 @@ fn a_closure_that_has_locked_a_whole_table_is_not_waited_for() {
     .unwrap();
 }
 
+/// Whatever number of tables the closure uses, and in whichever order it has used them.
+#[test]
+fn a_closure_that_uses_a_table_is_not_waited_for_by_one_that_locks_it() {
+    let (db, _) = database();
+    let tables: Vec<_> = (0..20).map(|n| db.table(&format!("t{n}")).unwrap()).collect();
+    db.transact("fill", |tx| {
+        tables.iter().try_for_each(|table| tx.put(table, b"k", b"0").map(drop))
+    })
+    .unwrap();
+    for used in [1, 7, 8, 9, 20] {
+        db.transact("outer", |tx| {
+            tables[..used].iter().try_for_each(|table| tx.get(table, b"k").map(drop))?;
+            tables[..used / 2].iter().try_for_each(|table| tx.put(table, b"k", b"1").map(drop))?;
+            for (at, table) in tables[..used].iter().enumerate() {
+                let lock = |mode| db.transact("inner", |tx| tx.lock_table(table, mode));
+                let conflict = self_wait(lock(AbsoluteMode::Exclusive));
+                let mode = if at < used / 2 { "IX" } else { "IS" };
+                assert_eq!(conflict.lock.to_string(), format!("table \"t{at}\""));
+                assert_eq!((conflict.holders[0].0.kind, conflict.holders[0].1), ("outer", mode));
+                match mode {
+                    "IX" => _ = self_wait(lock(AbsoluteMode::Shared)),
+                    _ => lock(AbsoluteMode::Shared)?,
+                }
+                self_wait(db.drop_table(table.name()));
+            }
+            let conflict =
+                self_wait(db.transact("inner", |tx| tx.lock_database(AbsoluteMode::Exclusive)));
+            assert_eq!((conflict.lock.table.as_str(), conflict.holders.len()), ("(database)", 1));
+            // Those that it does not use are free.
+            tables[used..].iter().try_for_each(|table| {
+                db.transact("inner", |tx| tx.lock_table(table, AbsoluteMode::Exclusive))
+            })
+        })
+        .unwrap();
+    }
+    // It has ended.
+    db.transact("late", |tx| tx.lock_database(AbsoluteMode::Exclusive)).unwrap();
+}
+
 #[test]
 fn an_asynchronous_closure_that_blocks_does_not_wait_for_itself() {
     let (db, table) = database();

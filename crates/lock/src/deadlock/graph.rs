@@ -7,8 +7,7 @@
 //! requests ahead in a first-come queue. Newcomers of a queue are passed through and not listed:
 //! they hold nothing there and wait nowhere else, so the owners that *they* wait for suffice, and
 //! every cycle has a shorter one without them. Intent locks take part: they have no list of
-//! holders, so the graph runs over the records of all *waiting* owners, which have published their
-//! private tables.
+//! holders, so the graph runs over the private tables of all *waiting* owners (`published_intents`).
 //!
 //! Invariants:
 //! - GRAPH-1. `find_cycle` visits each waiting owner at most once, even if it meets cycles that do
@@ -67,13 +66,13 @@ impl LockTable {
             Target::Intent(entry) => {
                 let blocking = self.resource(entry).locks.lock().blockers(owner, out);
                 let Some(modes) = blocking else { return false };
-                // Only a waiting owner can be part of a cycle, and only waiting owners have
-                // published (WAIT-RECORD-3).
+                // Only a waiting owner can be part of a cycle, and what it has published stays
+                // (WAIT-RECORD-3).
                 out.extend((0..self.shared.participants.len()).filter(|&other| {
                     let holder = self.shared.record(other);
                     other != owner
                         && holder.state().is_waiting()
-                        && holder.intent_on(entry).is_some_and(|held| modes.contains(held.mode))
+                        && holder.intents.mode_on(entry).is_some_and(|mode| modes.contains(mode))
                 }));
                 true
             }

@@ -72,7 +72,7 @@ fn a_queue_that_leads_to_a_suspended_owner_is_not_joined() {
 }
 
 #[test]
-fn suspended_holders_of_intent_locks_are_known_if_they_wait() {
+fn suspended_holder_of_an_intent_lock_is_not_waited_for() {
     let table = table();
     let [mut a, mut b, mut c, mut d] = owners(&table);
     assert_eq!(intend(&table, &mut a, 1, IntentMode::IX), Step::Granted);
@@ -82,9 +82,10 @@ fn suspended_holders_of_intent_locks_are_known_if_they_wait() {
         let limit = WaitLimit::For(Duration::from_millis(1));
         judge(table.acquire_intent(&mut c, ResourceId(1), mode, limit))
     };
-    assert!(!waits(&a, IntentMode::S), "only counted");
-    assert_eq!(ask(&table, &mut a, id(1), RangeMode::XN), Step::Waits);
     assert!(waits(&a, IntentMode::S));
+    assert!(!waits(&b, IntentMode::S), "it holds none");
+    assert_eq!(ask(&table, &mut a, id(1), RangeMode::XN), Step::Waits);
+    assert!(waits(&a, IntentMode::S), "it waits itself");
     assert_eq!(intend(&table, &mut d, 1, IntentMode::X), Step::Waits);
     assert!(waits(&d, IntentMode::IS), "ahead in the queue");
     assert!(waits(&a, IntentMode::IS), "behind it");

@@ -8,7 +8,7 @@
 //! - CURRENT-WAIT-2. A transaction is reported as in the way only if it ran from before to after a
 //!   look that found its owner in the way. So the lock, or the place in the queue, was its own, and
 //!   not that of an earlier or later transaction of the same owner. A transaction that ends just
-//!   now is left out. (A stored intent lock of the variants is taken for one that is counted.)
+//!   now is left out.
 //! - CURRENT-WAIT-3. No transaction pays for its age: it is computed from its first wait, which it
 //!   has published if there was one, and from the log's growth since its first write
 //!   (TXN-LOG-SPACE-2).
@@ -19,11 +19,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clearway_base::{LockName, TreeId, TxnId, TxnName};
-use clearway_lock::{Awaited, BlockingOwner, IntentMode, OngoingWait, ResourceId};
+use clearway_base::{LockName, TreeId, TxnName};
+use clearway_lock::{Awaited, BlockingOwner, OngoingWait, ResourceId};
 
 use crate::{
-    contention::{Published, Wanted},
+    contention::{PublishedWait, Wanted},
     core::Core,
 };
 
@@ -55,9 +55,7 @@ pub struct CurrentWait {
     /// may be left out.
     pub blockers: Vec<BlockingTransaction>,
     /// If the lock is on a whole table or on the database: the number of its holders in each mode
-    /// that conflicts. The engine only counts the holders of such locks. Of these holders,
-    /// `blockers` names those that have locked the whole table or database, and those that wait for
-    /// a lock themselves.
+    /// that conflicts. They can be more than `blockers` lists.
     pub holders: Vec<(&'static str, u32)>,
 }
 
@@ -102,13 +100,8 @@ impl fmt::Display for CurrentWait {
 
 /// The facts that are read before the waits are described.
 struct WaitsRead {
-    waits: Vec<OngoingWait>,
-    /// The transaction that ran with each owner before the others were read.
-    running: Vec<Option<TxnId>>,
-    published: HashMap<u32, Published>,
+    published: HashMap<u32, PublishedWait>,
     now: Instant,
-    /// The known holders of each intent lock that is awaited.
-    known: HashMap<u32, Vec<(u32, IntentMode)>>,
 }
 
 impl Core {
@@ -119,41 +112,15 @@ impl Core {
         if waits.is_empty() {
             return Vec::new();
         }
-        let running = self.transactions.running();
-        let published = self.transactions.all_published();
-        let mut read =
-            WaitsRead { waits, running, published, now: Instant::now(), known: HashMap::new() };
-        for at in 0..read.waits.len() {
-            if let Awaited::Intent(entry) = read.waits[at].lock
-                && !read.known.contains_key(&entry)
-            {
-                read.known.insert(entry, self.known_holders(&read, read.waits[at].lock, entry));
-            }
-        }
-        let described = read.waits.iter().filter_map(|wait| self.describe_wait(&read, wait));
+        let read = WaitsRead { published: self.transactions.all_published(), now: Instant::now() };
+        let described = waits.iter().filter_map(|wait| self.describe_wait(&read, wait));
         let mut described: Vec<CurrentWait> = described.collect();
         described.sort_by_key(|wait| std::cmp::Reverse(wait.waited));
         described
     }
 
-    /// Returns the holders of an intent lock that are known: those that wait, and those that have
-    /// locked the whole (CONTENTION-5).
-    fn known_holders(&self, read: &WaitsRead, lock: Awaited, entry: u32) -> Vec<(u32, IntentMode)> {
-        let mut known = self.locks.waiting_holders(&read.waits, entry);
-        for (&owner, published) in &read.published {
-            let mut absolute = published.absolute.iter();
-            let held = absolute.find(|(tree, _)| self.locks.is_entry_of(lock, resource_of(*tree)));
-            if let Some((_, mode)) = held
-                && known.iter().all(|(named, _)| *named != owner)
-            {
-                known.push((owner, *mode));
-            }
-        }
-        known
-    }
-
     fn describe_wait(&self, read: &WaitsRead, wait: &OngoingWait) -> Option<CurrentWait> {
-        let published = read.published.get(&wait.owner)?.wait?;
+        let published = read.published.get(&wait.owner)?;
         let is_it = match (published.wanted, wait.lock) {
             (Wanted::Key(id, _), Awaited::Range(awaited)) => id == awaited,
             (Wanted::Table(tree), lock) => self.locks.is_entry_of(lock, resource_of(tree)),
@@ -179,21 +146,11 @@ impl Core {
         read: &WaitsRead,
         wait: &OngoingWait,
     ) -> (Vec<BlockingTransaction>, Vec<(&'static str, u32)>) {
-        let known = match wait.lock {
-            Awaited::Intent(entry) => read.known.get(&entry).map_or(&[][..], Vec::as_slice),
-            Awaited::Range(_) => &[],
-        };
-        // What is known of the holders of an intent lock was read at the beginning.
-        let is_known = |owner, id| read.running.get(owner as usize) == Some(&Some(id));
-        let named = |other: &BlockingOwner| {
-            let is_counted = other.holds && matches!(wait.lock, Awaited::Intent(_));
-            let name = self.txn_of(other.owner)?;
-            (!is_counted || is_known(other.owner, name.id)).then_some(name)
-        };
-        let mut found = self.locks.in_the_way(wait, known);
+        let named = |other: &BlockingOwner| self.txn_of(other.owner);
+        let mut found = self.locks.in_the_way(wait);
         for look_number in 1.. {
             let before: Vec<_> = found.owners.iter().map(named).collect();
-            let again = self.locks.in_the_way(wait, known);
+            let again = self.locks.in_the_way(wait);
             let stays = |other: &BlockingOwner| {
                 let place = found.owners.iter().position(|one| one.owner == other.owner)?;
                 before[place].filter(|txn| named(other).as_ref() == Some(txn))
@@ -219,7 +176,7 @@ impl Core {
             let first = self.transactions.entry(owner).first()?;
             self.log_space.age(first, read.now)
         };
-        let waited = read.published.get(&owner).and_then(|published| published.wait);
+        let waited = read.published.get(&owner);
         let waited = waited.map(|wait| read.now.saturating_duration_since(wait.first));
         wrote().into_iter().chain(waited).max()
     }

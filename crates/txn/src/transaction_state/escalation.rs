@@ -65,7 +65,6 @@ impl TransactionState {
             let asked = self.core.locks.try_acquire_intent(&mut self.owner, resource, mode);
             if asked == Outcome::Granted {
                 self.tables[at].hold(mode, self.database);
-                self.publish_absolute(self.tables[at].tree, self.tables[at].intent);
                 return;
             }
         }

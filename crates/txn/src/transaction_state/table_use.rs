@@ -106,16 +106,14 @@ impl TableUse {
     }
 
     /// Records that the running transaction now holds `mode` on the table, and `database` on the
-    /// database. Returns true if one of them is an absolute lock.
+    /// database.
     #[inline]
-    pub(super) fn hold(&mut self, mode: IntentMode, database: Option<IntentMode>) -> bool {
+    pub(super) fn hold(&mut self, mode: IntentMode, database: Option<IntentMode>) {
         let mode = self.intent.map_or(mode, |held| held.supremum(mode));
         self.intent = Some(mode);
         if mode.is_absolute() || database.is_some_and(IntentMode::is_absolute) {
             self.cover_keys(mode, database);
-            return true;
         }
-        false
     }
 
     #[cold]

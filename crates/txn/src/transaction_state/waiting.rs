@@ -1,11 +1,10 @@
 //! A transaction's wait for a lock: it is published before, and counted and reported afterwards.
 //!
-//! For a lock that is granted at once nothing here runs, except the publication of an absolute
-//! lock: the tree first requests a lock under its latch, and `enter_first` first tries one without
-//! waiting.
+//! For a lock that is granted at once nothing here runs: the tree first requests a lock under its
+//! latch, and `enter_first` first tries one without waiting.
 
-use clearway_base::{KeyName, Result, TreeId};
-use clearway_lock::{IntentMode, LockId, RangeMode, WaitLimit};
+use clearway_base::{KeyName, Result};
+use clearway_lock::{LockId, RangeMode, WaitLimit};
 
 use super::{LackingIntent, TransactionState};
 use crate::{
@@ -38,11 +37,7 @@ impl TransactionState {
     pub(super) fn wait_for_whole(&mut self, lacking: LackingIntent) -> Result<()> {
         let LackingIntent { wanted, resource, mode } = lacking;
         self.publish_wait(wanted, WantedMode::Table(mode));
-        let suspended = self.suspended_owners();
-        if let Some(error) = self.core.absolute_conflict(&suspended, &wanted, resource, mode) {
-            return Err(error);
-        }
-        self.owner.set_suspended(suspended);
+        self.owner.set_suspended(self.suspended_owners());
         let locks = &self.core.locks;
         let result = locks.acquire_intent(&mut self.owner, resource, mode, self.limit);
         self.owner.set_suspended(Vec::new());
@@ -66,15 +61,6 @@ impl TransactionState {
         if self.limit != WaitLimit::NoWait {
             self.has_published = true;
             self.published().publish_wait(wanted, mode);
-        }
-    }
-
-    /// Publishes the absolute lock that was granted (CONTENTION-5).
-    #[cold]
-    pub(super) fn publish_absolute(&mut self, tree: TreeId, mode: Option<IntentMode>) {
-        if let Some(mode) = mode.filter(|mode| mode.is_absolute()) {
-            self.has_published = true;
-            self.published().publish_absolute(tree, mode);
         }
     }
 
