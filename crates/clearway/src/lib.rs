@@ -284,7 +284,7 @@ pub use clearway_base::{
 };
 pub use clearway_lock::{AbsoluteMode, LockStats};
 pub use clearway_log::LogStats;
-pub use clearway_pool::{PoolStats, ReadQueueKind};
+pub use clearway_pool::{IoQueueChoice, IoQueueKind, PoolStats};
 pub use clearway_tree::{Direction, LevelReport, TreeReport};
 pub use clearway_txn::{
     BlockingTransaction, Creation, CurrentWait, DeadlockReport, EngineStats, GrantToPoll, HotKey,

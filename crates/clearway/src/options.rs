@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use clearway_base::Error;
-use clearway_disk::{Disk, MemoryDisk};
+use clearway_disk::{Disk, IoQueueChoice, MemoryDisk};
 use clearway_lock::WaitLimit;
 use clearway_txn::{Creation, EngineOptions};
 
@@ -249,6 +249,17 @@ impl Options {
     /// have to begin at the previous checkpoint.
     pub fn checkpoint_every(mut self, log_bytes: u64) -> Options {
         self.engine.checkpoint_log_bytes = log_bytes;
+        self
+    }
+
+    /// Sets the implementation of the queue through which pages are read for tasks, for scans and
+    /// by recovery, and written back. Default [`IoQueueChoice::Auto`]: the kernel, through
+    /// io_uring, if it lets the process read through one when the database is opened, and threads
+    /// otherwise. With [`IoQueueChoice::Uring`] the opening fails instead. A database in memory
+    /// ignores it. [`PoolStats::io_queue`](crate::PoolStats::io_queue), in
+    /// [`Database::stats`](crate::Database::stats), says which one is used.
+    pub fn io_queue(mut self, choice: IoQueueChoice) -> Options {
+        self.engine.pool.io.choice = choice;
         self
     }
 }

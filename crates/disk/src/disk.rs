@@ -6,7 +6,7 @@ use clearway_base::Result;
 
 use crate::{
     file::File,
-    read_queue::{ReadQueue, ReadQueueOptions, ReadsAtOnce},
+    io_queue::{IoAtOnce, IoQueue, IoQueueOptions},
 };
 
 /// The treatment of existing and missing files by [`Disk::open`].
@@ -60,12 +60,8 @@ pub trait Disk: Send + Sync {
     /// Opens a queue for reads of the directory's files. `probe` is one of them, from which the
     /// queue may read to find out what the system allows. A disk without files of the operating
     /// system has a queue that reads at once.
-    fn read_queue(
-        &self,
-        _probe: &dyn File,
-        _options: &ReadQueueOptions,
-    ) -> Result<Box<dyn ReadQueue>> {
-        Ok(Box::new(ReadsAtOnce::new()))
+    fn io_queue(&self, _probe: &dyn File, _options: &IoQueueOptions) -> Result<Box<dyn IoQueue>> {
+        Ok(Box::new(IoAtOnce::new()))
     }
 
     /// The directory, for messages.
@@ -109,12 +105,8 @@ impl<D: Disk + ?Sized> Disk for Arc<D> {
         (**self).random()
     }
 
-    fn read_queue(
-        &self,
-        probe: &dyn File,
-        options: &ReadQueueOptions,
-    ) -> Result<Box<dyn ReadQueue>> {
-        (**self).read_queue(probe, options)
+    fn io_queue(&self, probe: &dyn File, options: &IoQueueOptions) -> Result<Box<dyn IoQueue>> {
+        (**self).io_queue(probe, options)
     }
 
     fn path(&self) -> PathBuf {

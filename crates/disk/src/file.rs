@@ -47,10 +47,10 @@ pub trait File: Send + Sync {
     fn allocate(&self, offset: u64, len: u64) -> Result<()>;
 
     /// Returns the descriptor through which the operating system can best fill `memory` from
-    /// `offset` on, of which only place and length matter; `None` if reads must go through
-    /// [`read_at`](File::read_at). The kernel may refuse a read through it (`EINVAL`, a short
-    /// read); `read_at` does not.
-    fn read_descriptor(&self, _memory: *const [u8], _offset: u64) -> Option<BorrowedFd<'_>> {
+    /// `offset` on, or write it there, of which only place and length matter; `None` if reads must
+    /// go through [`read_at`](File::read_at), and writes through [`write_at`](File::write_at). The
+    /// kernel may refuse a call through it (`EINVAL`, a short read or write); these two do not.
+    fn io_descriptor(&self, _memory: *const [u8], _offset: u64) -> Option<BorrowedFd<'_>> {
         None
     }
 

@@ -13,7 +13,7 @@
 //!
 //! [`pack`] and [`unpack`] turn a directory into one string of bytes and back.
 //!
-//! Pages that no thread waits for are read through a queue ([`Disk::read_queue`]): by the kernel,
+//! Pages that no thread waits for are read through a queue ([`Disk::io_queue`]): by the kernel,
 //! by threads, or at once.
 //!
 //! Guarantees of every disk:
@@ -35,20 +35,20 @@
 mod aligned_buf;
 mod disk;
 mod file;
+mod io_queue;
 mod memory;
 pub mod name;
 mod os;
 mod packed;
-mod read_queue;
 
 pub use aligned_buf::{AlignedBuf, IO_ALIGNMENT};
 pub use disk::{Disk, OpenMode};
 pub use file::File;
+pub use io_queue::{
+    IO_DEPTH, IoCompletion, IoPriority, IoQueue, IoQueueChoice, IoQueueKind, IoQueueOptions,
+    IoQueueStats, IoRequest,
+};
 pub use memory::MemoryDisk;
 pub use name::LOCK_FILE;
 pub use os::OsDisk;
 pub use packed::{pack, unpack};
-pub use read_queue::{
-    READ_DEPTH, ReadCompletion, ReadPriority, ReadQueue, ReadQueueChoice, ReadQueueKind,
-    ReadQueueOptions, ReadQueueStats, ReadRequest,
-};

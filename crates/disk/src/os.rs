@@ -27,9 +27,8 @@ use rustix::{
 };
 
 use crate::{
-    Disk, File, OpenMode, ReadQueue, ReadQueueOptions,
+    Disk, File, IoQueue, IoQueueOptions, OpenMode, io_queue,
     name::{self, LOCK_FILE},
-    read_queue,
 };
 use file::OsFile;
 use repeat::{io_error, repeating};
@@ -244,12 +243,8 @@ impl Disk for OsDisk {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    fn read_queue(
-        &self,
-        probe: &dyn File,
-        options: &ReadQueueOptions,
-    ) -> Result<Box<dyn ReadQueue>> {
-        read_queue::open(probe, options)
+    fn io_queue(&self, probe: &dyn File, options: &IoQueueOptions) -> Result<Box<dyn IoQueue>> {
+        io_queue::open(probe, options)
     }
 
     fn path(&self) -> PathBuf {

@@ -89,7 +89,7 @@ pub struct LockOwner {
     /// The private table of intent locks (OWNER-2). There are few, so it is searched from the
     /// front.
     pub(crate) intents: Vec<HeldIntent>,
-    /// What others see of `intents`.
+    /// The copy of `intents` that others may read.
     pub(crate) published: Arc<PublishedIntents>,
     pub(crate) pending: Option<PendingRequest>,
     /// True if the deadlock check of the pending request was made (polled waits only).

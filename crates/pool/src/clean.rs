@@ -35,6 +35,7 @@ mod batch;
 mod checkpoint;
 mod cleaner;
 mod double_write;
+mod writes;
 
 use clearway_base::{Lsn, PAGE_SIZE, Result};
 use clearway_disk::Disk;
@@ -53,8 +54,6 @@ pub(crate) struct PageCleaner {
     batch_pages: usize,
     /// Held over each sync of the data file (CLEANER-5).
     syncing: Mutex<()>,
-    /// Threads that write a batch in place.
-    writers: usize,
     pub(crate) handle: CleanerHandle,
     /// The position up to which the background cleaner has searched, on the clock hand's scale.
     position: AtomicUsize,
@@ -78,7 +77,6 @@ impl PageCleaner {
             batches: (0..areas).map(|area| Mutex::new(PageBatch::new(area, batch_pages))).collect(),
             batch_pages,
             syncing: Mutex::new(()),
-            writers: options.writers,
             handle: CleanerHandle::default(),
             position: AtomicUsize::new(0),
         })

@@ -18,7 +18,7 @@
 //! |                |                           | `downgrade`, `release_absent`           |
 //!
 //! Invariants:
-//! - PAGE-LATCH-1. At most one thread, or one request of the read queue (LOAD-1), holds the
+//! - PAGE-LATCH-1. At most one thread, or one request of the I/O queue (LOAD-1), holds the
 //!   exclusive bit, and while it is set there are no sharers.
 //! - PAGE-LATCH-2. The version is incremented, modulo 2⁴⁸, at each release of the exclusive bit
 //!   except by `release_unchanged`; it survives eviction and reload. At 10⁷ releases a second, 48

@@ -14,7 +14,7 @@
 //!                                                                  background cleaner
 //! ```
 //!
-//! Many pages at once, and those that a task waits for, come in through the disk's read queue
+//! Many pages at once, and those that a task waits for, come in through the disk's I/O queue
 //! ([`Pool::load`], [`OperationPins::poll_take`]).
 //!
 //! Guarantees, each with a test in `tests/`:
@@ -65,7 +65,7 @@ mod space;
 mod task_reads;
 mod wal;
 
-pub use clearway_disk::{ReadPriority, ReadQueueKind};
+pub use clearway_disk::{IoPriority, IoQueueChoice, IoQueueKind};
 pub use exclusive::ExclusivePage;
 pub use header::{PAGE_HEADER_BYTES, PAGE_KIND_AT};
 pub use operation_pins::OperationPins;

@@ -1,7 +1,7 @@
-//! Loading: bringing many pages into memory at once, through the disk's read queue.
+//! Loading: bringing many pages into memory at once, through the disk's I/O queue.
 //!
 //! ```text
-//!   Pool::load ── a slot, the latch ──► absent, exclusive ── request ──► read queue
+//!   Pool::load ── a slot, the latch ──► absent, exclusive ── request ──► I/O queue
 //!                                        ("loading")                        │ completion
 //!                                             ┌── verified: resident ◄──────┤
 //!                                             └── failed: absent again ◄────┘
@@ -33,7 +33,7 @@
 //!   A call owns at most [`SLOTS_TOGETHER`] free slots besides.
 //!
 //! Memory order. The submitting thread acquires the latch; the queue passes the request, and the
-//! bytes that were read, to the thread that runs the completion (`clearway_disk::ReadQueue`); this
+//! bytes that were read, to the thread that runs the completion (`clearway_disk::IoQueue`); this
 //! thread releases the latch (PAGE-LATCH-4). So the next holder sees the bytes, and an optimistic
 //! reader that has seen any of them fails its validation (PAGE-LATCH-5).
 
@@ -46,13 +46,14 @@ use std::{
 };
 
 use clearway_base::{Error, PAGE_SIZE, PageId, Result};
-use clearway_disk::{ReadPriority, ReadRequest};
+use clearway_disk::{IoPriority, IoRequest};
 use clearway_sync::wake;
 
 use crate::{Pool, data_file, frame::Frame, loading_pages::LoadingPages, page_waits::PageWaitEnd};
 
-/// Pages of a request, 16 × 8 KiB = 128 KiB: what a device reads in about the time of one page.
-const RUN_PAGES_MAX: usize = 16;
+/// Pages of a request, 16 × 8 KiB = 128 KiB: what a device reads or writes in about the time of one
+/// page.
+pub(crate) const RUN_PAGES_MAX: usize = 16;
 /// Pages of one call that are loading at a time: 64 requests (the depth of the queue) of a whole
 /// run each are 8 MiB.
 const PAGES_IN_FLIGHT_MAX: usize = 64 * RUN_PAGES_MAX;
@@ -66,7 +67,7 @@ const PAGES_TOGETHER: usize = RUN_PAGES_MAX;
 /// One call of [`Pool::load`] or [`Pool::load_ahead`].
 struct BulkLoad<'a> {
     pool: &'a Arc<Pool>,
-    priority: ReadPriority,
+    priority: IoPriority,
     /// True if the calling thread waits for room and for its pages; false if it leaves out those
     /// for which there is no room at once.
     waits: bool,
@@ -76,7 +77,7 @@ struct BulkLoad<'a> {
     /// Bound on the pages in loading state (LOAD-5).
     pages_max: usize,
     /// Not submitted yet; their pages are latched.
-    requests: Vec<ReadRequest>,
+    requests: Vec<IoRequest>,
     /// The number of these pages.
     unsubmitted: usize,
     /// The number of pages that are to be latched.
@@ -91,7 +92,7 @@ impl Pool {
     /// promised: a page can be absent afterwards, because it could not be read (a thread that
     /// wants it gets the error), because there was no room, or because it was evicted again; or
     /// still loading, if the disk has not read it within `limit`.
-    pub fn load(self: &Arc<Pool>, pages: &[PageId], priority: ReadPriority, limit: Duration) {
+    pub fn load(self: &Arc<Pool>, pages: &[PageId], priority: IoPriority, limit: Duration) {
         let mut load = BulkLoad::new(self, priority, true, Arc::default());
         load.until = Instant::now().checked_add(limit);
         load.run(pages);
@@ -110,7 +111,7 @@ impl Pool {
 
     /// Begins the reads of [`Pool::load_ahead`].
     pub(crate) fn begin_ahead(self: &Arc<Pool>, pages: &[PageId]) {
-        BulkLoad::new(self, ReadPriority::ReadAhead, false, self.loading_ahead.clone()).run(pages);
+        BulkLoad::new(self, IoPriority::ReadAhead, false, self.loading_ahead.clone()).run(pages);
     }
 
     /// Pages that are worth reading ahead of one operation: a sixteenth of the cache. A cursor
@@ -136,9 +137,9 @@ impl Pool {
         self: &Arc<Pool>,
         first: PageId,
         count: usize,
-        priority: ReadPriority,
+        priority: IoPriority,
         then: impl FnOnce() + Send + 'static,
-    ) -> ReadRequest {
+    ) -> IoRequest {
         self.counters.reads.add(count as u64);
         let pool = self.clone();
         let completion = Box::new(move |result| {
@@ -151,7 +152,7 @@ impl Pool {
         let (file, at) = (self.data.shared_file(), data_file::offset(first));
         // SAFETY: the pages are adjacent in the mapping (POOL-SPACE-1), which lives until the
         // completion drops the pool (LOAD-2), and their latches belong to the request (LOAD-1).
-        unsafe { ReadRequest::new(file, at, memory, priority, completion) }
+        unsafe { IoRequest::read(file, at, memory, priority, completion) }
     }
 
     /// Ends the load of `count` pages from `first` on: `result` is what the queue has read. Called
@@ -185,7 +186,7 @@ impl Pool {
     /// page. Called by the completion.
     fn complete(&self, page: PageId, read: usize) -> Result<()> {
         // SAFETY: the request held the page exclusively, does not access it any more
-        // (READ-QUEUE-1), and leaves it to this thread (LOAD-1, PAGE-BYTES-3).
+        // (IO-QUEUE-1), and leaves it to this thread (LOAD-1, PAGE-BYTES-3).
         let bytes = unsafe { self.space.bytes(page).slice_mut() };
         bytes[read.min(PAGE_SIZE)..].fill(0);
         self.verify(page, bytes)
@@ -195,7 +196,7 @@ impl Pool {
 impl BulkLoad<'_> {
     fn new(
         pool: &Arc<Pool>,
-        priority: ReadPriority,
+        priority: IoPriority,
         waits: bool,
         loading: Arc<LoadingPages>,
     ) -> BulkLoad<'_> {
@@ -303,7 +304,7 @@ impl BulkLoad<'_> {
     fn submit(&mut self) {
         if !self.requests.is_empty() {
             self.unsubmitted = 0;
-            self.pool.reads.submit(mem::take(&mut self.requests));
+            self.pool.io.submit(mem::take(&mut self.requests));
         }
     }
 

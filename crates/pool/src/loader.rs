@@ -3,7 +3,7 @@
 //! A task does not clean pages, and does not sleep until others unpin theirs. If there is no clean
 //! slot for the page that it wants, it hands the page to the loader and waits as for any read
 //! (`page_waits`). The loader takes a slot as a thread that misses does (`evict`), and submits the
-//! read to the read queue; it does not wait for the read.
+//! read to the I/O queue; it does not wait for the read.
 //!
 //! An operation that has pages read ahead hands them over, too. A scan needs about as much
 //! processor time to begin these reads as for its own work on the pages: the eviction of others,

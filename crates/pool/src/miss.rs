@@ -4,7 +4,7 @@
 //! threads and of tasks, wait for the end of the read, with a limit (`page_waits`); other callers,
 //! such as redo, wait for the latch. The reading thread holds that latch during the read and during
 //! the eviction that makes room (`evict`). (Many pages at once, and those that a task wants, are
-//! brought in through the read queue, whose request holds the latch: `load`, `task_reads`.)
+//! brought in through the I/O queue, whose request holds the latch: `load`, `task_reads`.)
 //!
 //! A page that is to be formatted is not read: it becomes resident in the step that latches it, so
 //! there is no read-in for which a task could wait.

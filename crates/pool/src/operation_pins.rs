@@ -111,7 +111,7 @@ impl OperationPins {
         }
     }
 
-    /// Takes a page that another thread, or the read queue, is reading. Not by its latch: the wait
+    /// Takes a page that another thread, or the I/O queue, is reading. Not by its latch: the wait
     /// for that has no limit.
     fn take_loading(&mut self, page: PageId, limit: Duration) -> Result<()> {
         let until = Instant::now().checked_add(limit);

@@ -1,7 +1,7 @@
 //! Options and counters of the pool.
 
 use clearway_base::{Error, PAGE_SIZE, Result};
-use clearway_disk::{ReadQueueKind, ReadQueueOptions};
+use clearway_disk::{IoQueueKind, IoQueueOptions};
 
 /// Options of [`Pool::open`](crate::Pool::open).
 #[derive(Clone, Debug)]
@@ -18,17 +18,15 @@ pub struct PoolOptions {
     /// double-write file, 1 to 8. Default 2: one for the background cleaner, one for an evicting
     /// thread.
     pub batches_in_flight: usize,
-    /// Threads that write a batch in place, the batch's own included, 1 to 16. Default 8: a disk
-    /// completes several concurrent writes in the time of one.
-    pub writers: usize,
     /// True if background threads clean pages before they are needed, and make room for the pages
     /// that tasks wait for. Default true. Without them, a miss that finds only dirty pages cleans
     /// them itself, and so does a task
     /// ([`OperationPins::poll_take`](crate::OperationPins::poll_take)).
     pub background_cleaner: bool,
-    /// The queue through which tasks and [`Pool::load`](crate::Pool::load) read. Default: the
-    /// kernel, through io_uring, where it allows that, otherwise threads; 64 requests in flight.
-    pub reads: ReadQueueOptions,
+    /// The queue through which tasks and [`Pool::load`](crate::Pool::load) read, and cleaning
+    /// writes. Default: the kernel, through io_uring, where it allows that, otherwise threads; 64
+    /// requests in flight.
+    pub io: IoQueueOptions,
 }
 
 impl Default for PoolOptions {
@@ -38,9 +36,8 @@ impl Default for PoolOptions {
             max_bytes: 256 << 30,
             batch_pages: 128,
             batches_in_flight: 2,
-            writers: 8,
             background_cleaner: true,
-            reads: ReadQueueOptions::default(),
+            io: IoQueueOptions::default(),
         }
     }
 }
@@ -73,11 +70,8 @@ impl PoolOptions {
         if !(1..=8).contains(&self.batches_in_flight) {
             return bad("batches_in_flight", "1 to 8 batches");
         }
-        if !(1..=16).contains(&self.writers) {
-            return bad("writers", "1 to 16 threads");
-        }
-        if !(1..=4096).contains(&self.reads.depth) {
-            return bad("reads", "1 to 4096 requests in flight");
+        if !(1..=4096).contains(&self.io.depth) {
+            return bad("io", "1 to 4096 requests in flight");
         }
         Ok(())
     }
@@ -105,14 +99,17 @@ pub struct PoolStats {
     pub latch_waits: u64,
     /// Pages repaired from the double-write file when the database was opened.
     pub pages_repaired: u64,
-    /// The implementation of the read queue, through which tasks and read-ahead read pages.
-    pub read_queue: ReadQueueKind,
-    /// Requests of the read queue, each for one page or several adjacent ones.
+    /// The implementation of the I/O queue, through which tasks and read-ahead read pages and
+    /// cleaning writes them.
+    pub io_queue: IoQueueKind,
+    /// Reads of the I/O queue, each of one page or several adjacent ones.
     pub queued_reads: u64,
-    /// Requests of the read queue that are in flight now.
+    /// Reads of the I/O queue that are in flight now.
     pub queued_reads_in_flight: u64,
-    /// The largest number of requests of the read queue that were in flight at the same time.
+    /// The largest number of reads of the I/O queue that were in flight at the same time.
     pub queued_reads_in_flight_max: u64,
+    /// Writes of the I/O queue, each of one page or several adjacent ones.
+    pub queued_writes: u64,
     /// Pages that are in memory now.
     pub resident_pages: u64,
     /// Pages in memory that were changed since they were last written.

@@ -1,5 +1,5 @@
 //! Tasks that wait for a page: which of them a read-in has to wake. An operation that blocks its
-//! thread counts as a task here if another thread, or the read queue, is reading the page: the
+//! thread counts as a task here if another thread, or the I/O queue, is reading the page: the
 //! waker unparks the thread.
 //!
 //! Outside of operations (redo, `verify`) a thread waits for the latch of a page that is being read

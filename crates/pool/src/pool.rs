@@ -16,7 +16,7 @@ use std::{
 };
 
 use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result};
-use clearway_disk::{Disk, ReadQueue};
+use clearway_disk::{Disk, IoQueue};
 use clearway_sync::{
     Counter,
     atomic::{AtomicU64, Ordering},
@@ -54,7 +54,7 @@ const CLOSE_WAIT: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 
 /// Pages in memory, each at an address of its own.
 pub struct Pool {
     /// The queue through which `load` and tasks read. Its completions keep the pool alive (LOAD-2).
-    pub(crate) reads: Box<dyn ReadQueue>,
+    pub(crate) io: Box<dyn IoQueue>,
     pub(crate) space: PageSpace,
     pub(crate) slots: Slots,
     pub(crate) data: DataFile,
@@ -91,7 +91,7 @@ impl Pool {
         // enough for the cache and for twice the data file, whichever is more.
         let least_bytes = options.cache_bytes.max(data_bytes * 2).next_multiple_of(1 << 20);
         let pool = Arc::new(Pool {
-            reads: disk.read_queue(data.file(), &options.reads)?,
+            io: disk.io_queue(data.file(), &options.io)?,
             space: PageSpace::reserve(options.max_bytes, least_bytes)?,
             slots: Slots::new(options.capacity_pages()),
             data,
@@ -198,7 +198,7 @@ impl Pool {
     /// Counters, and a walk over the resident pages.
     pub fn stats(&self) -> PoolStats {
         let dirty = self.slots.all().filter(|page| self.space.frame(*page).is_dirty());
-        let (counters, reads) = (&self.counters, self.reads.stats());
+        let (counters, io) = (&self.counters, self.io.stats());
         PoolStats {
             misses: counters.misses.get(),
             reads: counters.reads.get(),
@@ -208,10 +208,11 @@ impl Pool {
             foreground_batches: counters.foreground_batches.get(),
             latch_waits: counters.latch_waits.get(),
             pages_repaired: counters.pages_repaired.get(),
-            read_queue: self.reads.kind(),
-            queued_reads: reads.requests,
-            queued_reads_in_flight: reads.in_flight as u64,
-            queued_reads_in_flight_max: reads.in_flight_max as u64,
+            io_queue: self.io.kind(),
+            queued_reads: io.reads,
+            queued_reads_in_flight: io.reads_in_flight as u64,
+            queued_reads_in_flight_max: io.reads_in_flight_max as u64,
+            queued_writes: io.writes,
             resident_pages: self.slots.taken() as u64,
             dirty_pages: dirty.count() as u64,
         }
@@ -231,7 +232,7 @@ impl Pool {
         self.page_waits.refuse();
         // It submits reads, so it ends before the wait for them.
         self.loader.stop();
-        let is_idle = self.reads.wait_idle(Instant::now().checked_add(CLOSE_WAIT));
+        let is_idle = self.io.wait_idle(Instant::now().checked_add(CLOSE_WAIT));
         self.page_waits.fail_all();
         self.pinned_operations.close();
         if is_idle { cleaned } else { Err(self.unfinished_read()) }

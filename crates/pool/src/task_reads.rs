@@ -1,4 +1,4 @@
-//! Pages that tasks wait for: a read of one page through the read queue, without a thread that
+//! Pages that tasks wait for: a read of one page through the I/O queue, without a thread that
 //! waits for it.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //!   serve_waits ── being read in ──► its read-in ends the wait
 //!        │  └───── resident since ─► the waits for the page end here
 //!        │ a slot, the latch
-//!        ├───────► request ──► read queue ── completion (`load`) ends the waits
+//!        ├───────► request ──► I/O queue ── completion (`load`) ends the waits
 //!        └ no clean slot ──► loader: makes room, and serves the waits
 //! ```
 //!
@@ -18,7 +18,7 @@
 use std::{sync::Arc, task::Waker};
 
 use clearway_base::{Error, PageId, Result};
-use clearway_disk::ReadPriority;
+use clearway_disk::IoPriority;
 use clearway_sync::{invariant, step, wake};
 
 use crate::{
@@ -91,8 +91,8 @@ impl Pool {
                 Residency::Absent => {
                     let Some(slot) = take_slot(self)? else { return Ok(false) };
                     if self.latch_to_load(page, frame, slot) {
-                        let request = self.request(page, 1, ReadPriority::Foreground, || ());
-                        self.reads.submit(vec![request]);
+                        let request = self.request(page, 1, IoPriority::Foreground, || ());
+                        self.io.submit(vec![request]);
                         return Ok(true);
                     }
                     self.slots.give_back(slot);

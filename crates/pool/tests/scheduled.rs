@@ -1,14 +1,20 @@
 //! The pool under many schedules: threads that read and change more pages than the cache has room
-//! for, on shuttle's threads. Pages are evicted several at a time.
+//! for, on shuttle's threads. Pages are evicted several at a time, and written by other threads.
 #![cfg(shuttle)]
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering::SeqCst},
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    time::Instant,
 };
 
 use clearway_base::{Lsn, PAGE_SIZE, PageId, Result};
-use clearway_disk::MemoryDisk;
+use clearway_disk::{
+    Disk, File, IoQueue, IoQueueKind, IoQueueOptions, IoQueueStats, IoRequest, MemoryDisk, OpenMode,
+};
 use clearway_pool::{Pool, PoolOptions, Wal};
 use clearway_sync::{
     schedules::{check, random},
@@ -36,6 +42,79 @@ impl Wal for NoLog {
     }
 }
 
+/// A disk in memory whose queue performs each request on a thread of its own.
+struct ThreadsDisk(MemoryDisk);
+
+#[derive(Default)]
+struct ThreadsQueue(AtomicU64);
+
+impl IoQueue for ThreadsQueue {
+    fn submit(&self, requests: Vec<IoRequest>) {
+        for request in requests {
+            self.0.fetch_add(1, SeqCst);
+            thread::spawn(|| request.perform());
+        }
+    }
+
+    fn wait_idle(&self, _: Option<Instant>) -> bool {
+        true
+    }
+
+    fn kind(&self) -> IoQueueKind {
+        IoQueueKind::Threads
+    }
+
+    fn stats(&self) -> IoQueueStats {
+        IoQueueStats { writes: self.0.load(SeqCst), ..IoQueueStats::default() }
+    }
+}
+
+impl Disk for ThreadsDisk {
+    fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>> {
+        self.0.open(name, mode)
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        self.0.exists(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.0.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.0.remove(name)
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<String>> {
+        self.0.list(dir)
+    }
+
+    fn create_dir(&self, dir: &str) -> Result<()> {
+        self.0.create_dir(dir)
+    }
+
+    fn sync_dir(&self, dir: &str) -> Result<()> {
+        self.0.sync_dir(dir)
+    }
+
+    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
+        self.0.lock()
+    }
+
+    fn random(&self) -> Result<u64> {
+        self.0.random()
+    }
+
+    fn io_queue(&self, _: &dyn File, _: &IoQueueOptions) -> Result<Box<dyn IoQueue>> {
+        Ok(Box::new(ThreadsQueue::default()))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path()
+    }
+}
+
 /// Writes the bytes that `page` has for good.
 fn write(pool: &Pool, log: &NoLog, page: u32) {
     let mut latched = pool.exclusive(PageId(page)).unwrap();
@@ -56,12 +135,11 @@ fn evicted_pages_keep_their_contents() {
             cache_bytes: u64::from(CACHE) * PAGE_SIZE as u64,
             max_bytes: 2 << 20,
             batches_in_flight: 1,
-            writers: 1,
             background_cleaner: false,
             ..PoolOptions::default()
         };
         let log = Arc::new(NoLog(AtomicU64::new(10)));
-        let pool = Pool::open(&MemoryDisk::new(), log.clone(), options).unwrap();
+        let pool = Pool::open(&ThreadsDisk(MemoryDisk::new()), log.clone(), options).unwrap();
         (0..PAGES).for_each(|page| write(&pool, &log, page));
         pool.clean_all().unwrap();
         let threads: Vec<_> = (0..3)
@@ -78,5 +156,6 @@ fn evicted_pages_keep_their_contents() {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         (0..PAGES).for_each(|page| read(&pool, page));
         assert!(pool.stats().evictions > u64::from(PAGES - CACHE), "{:?}", pool.stats());
+        assert!(pool.stats().queued_writes > 1);
     });
 }

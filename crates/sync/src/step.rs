@@ -7,7 +7,7 @@
 //! a page latch, if it runs a step too, waits at most for other page latches, in latch order, for
 //! mutexes, and for room in the log's ring. What else is allowed is marked by [`Except`]: the wait
 //! for room in the log's ring, the reads of a queue that reads at once and, where no background
-//! thread runs, the work that such a thread would do for a task. And what a read queue does where
+//! thread runs, the work that such a thread would do for a task. And what an I/O queue does where
 //! the system fails it: it reads in the submitting thread without a ring and without threads, and
 //! pauses while the kernel has no memory.
 //!

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`DelayedDisk`] | any disk with slower log flushes, for experiments |
 //! | [`FaultyDisk`] | any disk, with failures, stalls and observation planned by a test |
-//! | [`HeldReadsDisk`] | any disk, with a read queue whose requests a test completes |
+//! | [`HeldReadsDisk`] | any disk, with an I/O queue whose requests a test completes |
 //! | [`SimDisk`] | power failures and faults of every kind, drawn from one seed |
 //!
 //! [`forge_page`] changes a page of any of them in a way that its checksum does not reveal.

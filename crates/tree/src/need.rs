@@ -33,7 +33,7 @@ use std::{
 
 use clearway_base::{Error, KeyName, PageId, Result};
 use clearway_lock::{LockId, Outcome, RangeMode};
-use clearway_pool::{OperationPins, Pool, ReadPriority};
+use clearway_pool::{IoPriority, OperationPins, Pool};
 use clearway_sync::step;
 
 use crate::Journal;
@@ -205,7 +205,7 @@ fn meet<E: Wait>(
             pins.set_holds_locks(env.holds_locks());
             pins.admit();
             let (began, limit) = (Instant::now(), env.page_limit());
-            pool.load(&pages, ReadPriority::Foreground, limit);
+            pool.load(&pages, IoPriority::Foreground, limit);
             let left = limit.saturating_sub(began.elapsed());
             pages.first().map_or(Ok(()), |page| pins.take(*page, left))
         }

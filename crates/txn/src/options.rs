@@ -85,7 +85,6 @@ impl EngineOptions {
         let mut options = EngineOptions { background: false, ..EngineOptions::default() };
         options.log.background = false;
         options.pool.background_cleaner = false;
-        options.pool.writers = 1;
         options
     }
 

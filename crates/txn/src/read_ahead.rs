@@ -14,7 +14,7 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use clearway_base::{Epoch, Lsn, LsnSpan, PAGE_SIZE, PageId, Result, TxnId};
-use clearway_disk::ReadPriority;
+use clearway_disk::IoPriority;
 use clearway_log::{LogReader, RecordView};
 use clearway_pool::Pool;
 
@@ -94,7 +94,7 @@ impl RecordBatch {
     pub(crate) fn load_pages(&self, pool: &Arc<Pool>) {
         if self.reads_ahead {
             let pages: Vec<PageId> = self.pages.iter().copied().collect();
-            pool.load(&pages, ReadPriority::ReadAhead, Duration::MAX);
+            pool.load(&pages, IoPriority::ReadAhead, Duration::MAX);
         }
     }
 

@@ -38,7 +38,6 @@ fn take(input: &[u8]) -> Result<(), String> {
         cache_bytes: 2 << 20,
         max_bytes: 1 << 30,
         background_cleaner: false,
-        writers: 1,
         ..PoolOptions::default()
     };
     let pool = Pool::open(&disk, Arc::new(Durable), options).map_err(|error| error.to_string())?;

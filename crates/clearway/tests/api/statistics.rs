@@ -4,7 +4,9 @@ use std::sync::Barrier;
 
 use clearway_sync::thread;
 
-use clearway::{Database, Error, Options, Table, Transaction, TypeStats};
+use clearway::{
+    Database, Error, IoQueueChoice, IoQueueKind, Options, Table, Transaction, TypeStats,
+};
 
 fn with_table() -> (Database, Table) {
     let db = Options::in_memory().cache_size(8 << 20).open("test").unwrap();
@@ -85,4 +87,44 @@ fn each_interactive_transaction_is_counted_once_however_it_ends() {
     assert_eq!(counts("late"), (0, 0, 0, 0), "it has not ended");
     assert!(matches!(late.commit(), Err(Error::Closed)));
     assert_eq!(counts("late"), (0, 1, 0, 0));
+}
+
+#[test]
+fn the_chosen_queue_reads_and_writes_pages() {
+    let key = |n: u32| n.wrapping_mul(0x9e37_79b1).to_be_bytes();
+    for choice in [IoQueueChoice::Auto, IoQueueChoice::Threads, IoQueueChoice::Uring] {
+        let directory = tempfile::tempdir().unwrap();
+        let opened = || {
+            let options = Options::new().cache_size(1 << 20).io_queue(choice);
+            options.open(directory.path())
+        };
+        let db = match opened() {
+            Err(error) if choice == IoQueueChoice::Uring => {
+                println!("SKIPPED: no io_uring: {error}");
+                continue;
+            }
+            opened => opened.unwrap(),
+        };
+        let table = db.table("t").unwrap();
+        for part in 0..8 {
+            db.transact("fill", |tx| {
+                let mut numbers = part * 1000..(part + 1) * 1000;
+                numbers.try_for_each(|n| tx.put(&table, key(n), [7; 200]).map(drop))
+            })
+            .unwrap();
+        }
+        let pool = db.stats().engine.pool;
+        assert!(pool.queued_writes > 100, "the data exceed the cache: {pool:?}");
+        match choice {
+            IoQueueChoice::Auto => assert_ne!(pool.io_queue, IoQueueKind::AtOnce),
+            IoQueueChoice::Threads => assert_eq!(pool.io_queue, IoQueueKind::Threads),
+            IoQueueChoice::Uring => assert_eq!(pool.io_queue, IoQueueKind::Uring),
+        }
+        db.close().unwrap();
+        let db = opened().unwrap();
+        let table = db.open_table("t").unwrap();
+        let count = db.transact("count", |tx| tx.scan(&table, ..).count()).unwrap();
+        assert_eq!(count, 8_000);
+        assert!(db.stats().engine.pool.queued_reads > 10, "it is read ahead");
+    }
 }

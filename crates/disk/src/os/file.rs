@@ -228,7 +228,7 @@ impl File for OsFile {
         Ok(())
     }
 
-    fn read_descriptor(&self, memory: *const [u8], offset: u64) -> Option<BorrowedFd<'_>> {
+    fn io_descriptor(&self, memory: *const [u8], offset: u64) -> Option<BorrowedFd<'_>> {
         let direct = self.direct.as_ref().filter(|_| self.direct_for(memory, offset).is_some());
         Some(direct.unwrap_or(&self.buffered).as_fd())
     }

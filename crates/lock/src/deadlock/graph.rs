@@ -7,7 +7,8 @@
 //! requests ahead in a first-come queue. Newcomers of a queue are passed through and not listed:
 //! they hold nothing there and wait nowhere else, so the owners that *they* wait for suffice, and
 //! every cycle has a shorter one without them. Intent locks take part: they have no list of
-//! holders, so the graph runs over the private tables of all *waiting* owners (`published_intents`).
+//! holders, so the graph runs over what all *waiting* owners have published
+//! (`published_intents`).
 //!
 //! Invariants:
 //! - GRAPH-1. `find_cycle` visits each waiting owner at most once, even if it meets cycles that do

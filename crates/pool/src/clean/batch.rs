@@ -17,16 +17,10 @@ use clearway_base::{
     failpoint::{self, Failpoint},
 };
 use clearway_disk::AlignedBuf;
-use clearway_sync::{invariant, thread};
+use clearway_sync::invariant;
 
-use super::{double_write::HEADER_BYTES, image_bytes};
-use crate::{Pool, data_file, header};
-
-/// Fewer pages than this are not worth a thread.
-const PAGES_PER_WRITER_MIN: usize = 16;
-
-/// A part of a batch: entries, and their copies one after the other.
-type BatchPart<'b> = (&'b [BatchEntry], &'b [u8]);
+use super::{double_write::HEADER_BYTES, image_bytes, writes::write_together};
+use crate::{Pool, data_file, header, load::RUN_PAGES_MAX};
 
 /// The memory of a batch, and its area of the double-write file.
 pub(super) struct PageBatch {
@@ -207,35 +201,22 @@ impl Pool {
         }
     }
 
-    /// Writes the copies in place and makes them durable. Scattered pages are written by a few
-    /// threads: a disk completes several concurrent writes in the time of one, and with one thread
-    /// this would be the slowest step when data exceed the cache.
+    /// Writes the copies in place, adjacent ones together, and makes them durable.
     fn write_in_place(&self, batch: &PageBatch) -> Result<()> {
-        let share = batch.entries.len().div_ceil(self.cleaning.writers).max(PAGES_PER_WRITER_MIN);
-        let image = &batch.image[HEADER_BYTES..];
-        let mut parts = batch.entries.chunks(share).zip(image.chunks(share * PAGE_SIZE));
-        let mut mine: Vec<BatchPart<'_>> = parts.next().into_iter().collect();
-        thread::scope(|scope| {
-            let mut others = Vec::new();
-            for part in parts {
-                match thread::spawn_scoped(writer_builder(), scope, move || self.write_part(part)) {
-                    Ok(writer) => others.push(writer),
-                    // The system refuses more threads, so this one writes more parts.
-                    Err(_) => mine.push(part),
-                }
-            }
-            let mut result = mine.into_iter().try_for_each(|part| self.write_part(part));
-            for other in others {
-                let written = other.join().unwrap_or_else(|_| Err(panicked("writing pages")));
-                result = result.and(written);
-            }
-            result
-        })?;
+        let mut image = &batch.image[HEADER_BYTES..];
+        // Entries are in file order, so a run of neighbours is contiguous in the image too.
+        let runs = batch.entries.chunk_by(|left, right| left.page.0 + 1 == right.page.0);
+        let parts = runs.flat_map(|run| run.chunks(RUN_PAGES_MAX)).map(|run| {
+            let (bytes, rest) = image.split_at(run.len() * PAGE_SIZE);
+            image = rest;
+            (data_file::offset(run[0].page), bytes)
+        });
+        write_together(&*self.io, &self.data.shared_file(), parts)?;
         failpoint::pass(Failpoint::PagesWritten);
         self.sync_in_place()
     }
 
-    /// Makes what this thread has written in place durable.
+    /// Makes what was written in place durable.
     fn sync_in_place(&self) -> Result<()> {
         // CLEANER-5. A sync reports a failed write once, to the first caller, even if the write
         // belonged to another batch; the next sync would report success.
@@ -244,33 +225,10 @@ impl Pool {
         self.data.file().sync_data().or_else(|cause| self.fail(cause))
     }
 
-    /// Writes a part of a batch, adjacent pages together.
-    fn write_part(&self, (entries, image): BatchPart<'_>) -> Result<()> {
-        let mut at = 0;
-        for run in entries.chunk_by(|left, right| left.page.0 + 1 == right.page.0) {
-            // Entries are in file order, so a run of neighbours is contiguous in the image too.
-            let end = at + run.len() * PAGE_SIZE;
-            self.data.file().write_at(&image[at..end], data_file::offset(run[0].page))?;
-            failpoint::pass(Failpoint::PagesHalfWritten);
-            at = end;
-        }
-        Ok(())
-    }
-
     /// Returns true if the same write may be retried after this error.
     pub(super) fn is_passing(error: &Error) -> bool {
         !matches!(error, Error::Poisoned { .. })
     }
-}
-
-/// Returns the thread builder for a writer.
-fn writer_builder() -> thread::Builder {
-    #[cfg(all(test, not(any(loom, shuttle))))]
-    if tests::NO_THREADS.get() {
-        // No system can allocate such a stack.
-        return thread::Builder::new().stack_size(1 << 60);
-    }
-    thread::Builder::new().name("clearway-writer".into())
 }
 
 /// Returns the error for a panic during `what`.

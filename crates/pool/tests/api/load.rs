@@ -1,4 +1,4 @@
-//! Loading of many pages through the read queue.
+//! Loading of many pages through the I/O queue.
 
 use std::{
     collections::BTreeSet,
@@ -13,8 +13,7 @@ use std::{
 
 use clearway_base::{Error, PAGE_SIZE, PageId, Result};
 use clearway_disk::{
-    Disk, MemoryDisk, OpenMode, OsDisk, ReadPriority, ReadQueueChoice, ReadQueueKind,
-    ReadQueueOptions,
+    Disk, IoPriority, IoQueueChoice, IoQueueKind, IoQueueOptions, MemoryDisk, OpenMode, OsDisk,
 };
 use clearway_pool::{NotResident, Pool, PoolOptions};
 use clearway_testkit::{
@@ -26,7 +25,7 @@ use crate::support::*;
 
 /// Ten times the cache of 64 pages.
 const PAGES: u32 = 640;
-const AHEAD: ReadPriority = ReadPriority::ReadAhead;
+const AHEAD: IoPriority = IoPriority::ReadAhead;
 
 fn ids(range: std::ops::Range<u32>) -> Vec<PageId> {
     range.map(PageId).collect()
@@ -371,19 +370,19 @@ fn churn_on(pool: &Arc<Pool>, wal: &CountingWal, rounds: u32) {
 
 #[test]
 fn loads_among_writers_keep_contents_on_files_of_the_operating_system() {
-    for choice in [ReadQueueChoice::Threads, ReadQueueChoice::Auto] {
+    for choice in [IoQueueChoice::Threads, IoQueueChoice::Auto] {
         let directory = tempfile::tempdir().unwrap();
         let disk = OsDisk::open_dir(directory.path(), true).unwrap();
-        let reads = ReadQueueOptions { choice, depth: 8 };
-        let options = PoolOptions { background_cleaner: true, reads, ..small() };
+        let io = IoQueueOptions { choice, depth: 8 };
+        let options = PoolOptions { background_cleaner: true, io, ..small() };
         let wal = CountingWal::new();
         let pool = reopened(&disk, &wal, &options);
         churn_on(&pool, &wal, 300);
         let stats = pool.stats();
         assert!((1..=8).contains(&stats.queued_reads_in_flight_max), "{stats:?}");
-        assert!(stats.queued_reads > 500, "{stats:?}");
-        if choice == ReadQueueChoice::Threads {
-            assert_eq!(stats.read_queue, ReadQueueKind::Threads);
+        assert!(stats.queued_reads > 500 && stats.queued_writes > 100, "{stats:?}");
+        if choice == IoQueueChoice::Threads {
+            assert_eq!(stats.io_queue, IoQueueKind::Threads);
         }
         pool.close().unwrap();
     }
@@ -417,8 +416,8 @@ fn loads_among_writers_keep_contents_whatever_the_queue_does() -> Result<()> {
 
 #[test]
 fn a_depth_of_zero_is_refused() {
-    let reads = ReadQueueOptions { depth: 0, ..ReadQueueOptions::default() };
-    let options = PoolOptions { reads, ..small() };
+    let io = IoQueueOptions { depth: 0, ..IoQueueOptions::default() };
+    let options = PoolOptions { io, ..small() };
     let error = Pool::open(&MemoryDisk::new(), CountingWal::new(), options).err().unwrap();
-    assert!(matches!(error, Error::BadOption { option: "reads", .. }), "{error}");
+    assert!(matches!(error, Error::BadOption { option: "io", .. }), "{error}");
 }

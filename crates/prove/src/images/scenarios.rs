@@ -198,7 +198,7 @@ fn overflow(runner: &mut ScenarioRunner) -> StepResult {
     runner.flush()
 }
 
-/// Transactions of tasks. After the reopening the cache is empty: they read through the read queue.
+/// Transactions of tasks. After the reopening the cache is empty: they read through the I/O queue.
 fn tasks(runner: &mut ScenarioRunner) -> StepResult {
     start_checking_redo(runner)?;
     for round in 0..4 {

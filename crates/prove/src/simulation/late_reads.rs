@@ -1,4 +1,4 @@
-//! Late page reads, in runs whose transactions are tasks: the disk's read queue holds each request
+//! Late page reads, in runs whose transactions are tasks: the disk's I/O queue holds each request
 //! until the seed chooses to complete it, before any of the next steps, in any order, and sometimes
 //! with an error.
 //!

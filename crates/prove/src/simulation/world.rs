@@ -53,7 +53,7 @@ pub(super) struct World {
     pub(super) watch: Watch,
     /// The engine; `None` only while it is being opened.
     pub(super) engine: Option<Arc<Engine>>,
-    /// The reads of the engine's read queue, if they may complete late.
+    /// The reads of the engine's I/O queue, if they may complete late.
     pub(super) reads: Option<HeldReads>,
     /// True between the load and the end of the run: only then do reads fail, and do waits for
     /// pages lead to further transactions.

@@ -12,7 +12,7 @@ use std::{
 };
 
 use clearway_base::Result;
-use clearway_disk::{Disk, File, MemoryDisk, OpenMode, OsDisk, ReadQueue, ReadQueueOptions};
+use clearway_disk::{Disk, File, IoQueue, IoQueueOptions, MemoryDisk, OpenMode, OsDisk};
 use clearway_sync::thread;
 
 /// Files whose names start with this are delayed.
@@ -90,12 +90,8 @@ impl<D: Disk> Disk for DelayedDisk<D> {
         self.inner.random()
     }
 
-    fn read_queue(
-        &self,
-        probe: &dyn File,
-        options: &ReadQueueOptions,
-    ) -> Result<Box<dyn ReadQueue>> {
-        self.inner.read_queue(probe, options)
+    fn io_queue(&self, probe: &dyn File, options: &IoQueueOptions) -> Result<Box<dyn IoQueue>> {
+        self.inner.io_queue(probe, options)
     }
 
     fn path(&self) -> PathBuf {

@@ -1,11 +1,11 @@
-//! Any disk, with a read queue whose requests a test completes: in an order drawn from a seed,
-//! late, with errors, or never.
+//! Any disk, with an I/O queue whose reads a test completes: in an order drawn from a seed, late,
+//! with errors, or never. The submitting thread writes.
 
 use std::{io, path::PathBuf, sync::Arc, time::Instant};
 
 use clearway_base::{Error, Result};
 use clearway_disk::{
-    Disk, File, OpenMode, ReadQueue, ReadQueueKind, ReadQueueOptions, ReadQueueStats, ReadRequest,
+    Disk, File, IoQueue, IoQueueKind, IoQueueOptions, IoQueueStats, IoRequest, OpenMode,
 };
 use clearway_sync::{Condvar, Mutex};
 
@@ -14,7 +14,7 @@ use crate::Random;
 /// The path in errors of requests that a test has failed.
 const HELD: &str = "held";
 
-/// The requests that were submitted to the disk's read queues and are not completed. Clones share
+/// The requests that were submitted to the disk's I/O queues and are not completed. Clones share
 /// them.
 #[derive(Clone)]
 pub struct HeldReads(Arc<Held>);
@@ -25,7 +25,7 @@ struct Held {
 }
 
 struct HeldState {
-    requests: Vec<ReadRequest>,
+    requests: Vec<IoRequest>,
     random: Random,
     /// One of this many requests is not held, if any.
     at_once_one_in: Option<u64>,
@@ -33,7 +33,7 @@ struct HeldState {
     completed: u64,
     /// Requests submitted whose completions have not returned.
     unfinished: usize,
-    stats: ReadQueueStats,
+    stats: IoQueueStats,
 }
 
 impl HeldReads {
@@ -45,7 +45,7 @@ impl HeldReads {
             at_once_one_in: None,
             completed: 0,
             unfinished: 0,
-            stats: ReadQueueStats::default(),
+            stats: IoQueueStats::default(),
         };
         HeldReads(Arc::new(Held { state: Mutex::new(state), changed: Condvar::new() }))
     }
@@ -86,7 +86,7 @@ impl HeldReads {
 
     /// Reads and completes one request. Returns false if none is held.
     pub fn complete_one(&self) -> bool {
-        self.take_one(ReadRequest::read)
+        self.take_one(IoRequest::perform)
     }
 
     /// Completes one request with an error. Returns false if none is held.
@@ -99,7 +99,7 @@ impl HeldReads {
         while self.complete_one() {}
     }
 
-    fn take_one(&self, complete: impl FnOnce(ReadRequest)) -> bool {
+    fn take_one(&self, complete: impl FnOnce(IoRequest)) -> bool {
         let mut state = self.0.state.lock();
         if state.requests.is_empty() {
             return false;
@@ -118,7 +118,7 @@ impl HeldReads {
     }
 }
 
-/// A disk over another one, whose read queues hold their requests in a [`HeldReads`].
+/// A disk over another one, whose I/O queues hold their requests in a [`HeldReads`].
 pub struct HeldReadsDisk<D> {
     inner: D,
     reads: HeldReads,
@@ -133,12 +133,14 @@ impl<D: Disk> HeldReadsDisk<D> {
 
 struct HoldingQueue(HeldReads);
 
-impl ReadQueue for HoldingQueue {
-    fn submit(&self, requests: Vec<ReadRequest>) {
+impl IoQueue for HoldingQueue {
+    fn submit(&self, requests: Vec<IoRequest>) {
+        let (mut at_once, requests): (Vec<_>, Vec<_>) =
+            requests.into_iter().partition(IoRequest::is_write);
         let mut state = self.0.0.state.lock();
-        state.unfinished += requests.len();
-        state.stats.requests += requests.len() as u64;
-        let mut at_once = Vec::new();
+        state.unfinished += at_once.len() + requests.len();
+        state.stats.writes += at_once.len() as u64;
+        state.stats.reads += requests.len() as u64;
         let HeldState { requests: held, random, at_once_one_in, .. } = &mut *state;
         for request in requests {
             match *at_once_one_in {
@@ -146,10 +148,10 @@ impl ReadQueue for HoldingQueue {
                 _ => held.push(request),
             }
         }
-        state.stats.in_flight_max = state.stats.in_flight_max.max(state.requests.len());
+        state.stats.reads_in_flight_max = state.stats.reads_in_flight_max.max(state.requests.len());
         drop(state);
         let count = at_once.len();
-        at_once.into_iter().for_each(ReadRequest::read);
+        at_once.into_iter().for_each(IoRequest::perform);
         self.0.0.state.lock().unfinished -= count;
         self.0.0.changed.notify_all();
     }
@@ -168,11 +170,11 @@ impl ReadQueue for HoldingQueue {
         true
     }
 
-    fn kind(&self) -> ReadQueueKind {
-        ReadQueueKind::Threads
+    fn kind(&self) -> IoQueueKind {
+        IoQueueKind::Threads
     }
 
-    fn stats(&self) -> ReadQueueStats {
+    fn stats(&self) -> IoQueueStats {
         self.0.0.state.lock().stats
     }
 }
@@ -220,7 +222,7 @@ impl<D: Disk> Disk for HeldReadsDisk<D> {
         self.inner.random()
     }
 
-    fn read_queue(&self, _: &dyn File, _: &ReadQueueOptions) -> Result<Box<dyn ReadQueue>> {
+    fn io_queue(&self, _: &dyn File, _: &IoQueueOptions) -> Result<Box<dyn IoQueue>> {
         Ok(Box::new(HoldingQueue(self.reads.clone())))
     }
 

@@ -30,7 +30,7 @@ use crate::need::{Incomplete, Need};
 use crate::node::Node;
 
 /// Leaves of a window: 1 MiB, which is eight reads of a device if they are adjacent, and twice
-/// those that the read queue has in flight if they are not.
+/// those that the I/O queue has in flight if they are not.
 const LEAVES_MAX: u8 = 128;
 /// A window of at least as many leaves is followed by others.
 const LEAVES_STEADY: u8 = 8;

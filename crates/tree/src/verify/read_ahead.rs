@@ -10,7 +10,7 @@ use crate::Tree;
 use crate::descend::Located;
 use crate::node::Node;
 
-/// Nodes of a window: as many as the read queue has in flight if they are not adjacent.
+/// Nodes of a window: as many as the I/O queue has in flight if they are not adjacent.
 const WINDOW: usize = 64;
 
 /// The window of a level's walk.

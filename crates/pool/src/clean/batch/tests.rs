@@ -1,7 +1,6 @@
-//! A batch when the system gives no threads, when a write panics, and when a sync fails.
+//! A batch when a write panics, and when a sync fails.
 
 use std::{
-    cell::Cell,
     io::ErrorKind,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, mpsc},
@@ -11,15 +10,10 @@ use std::{
 use clearway_disk::{Disk, MemoryDisk};
 use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 
-use clearway_sync::Mutex;
+use clearway_sync::{Mutex, thread};
 
 use super::*;
 use crate::{PoolOptions, Wal};
-
-thread_local! {
-    /// True if the system refuses to start writers.
-    pub(super) static NO_THREADS: Cell<bool> = const { Cell::new(false) };
-}
 
 struct NoLog;
 
@@ -53,21 +47,6 @@ fn change(pool: &Pool, page: PageId) {
     page.begin_change();
     page[100] = page.id().0 as u8;
     page.finish_change(Lsn(10));
-}
-
-#[test]
-fn without_threads_a_batch_is_written_all_the_same() {
-    let disk = MemoryDisk::with_crashes();
-    let pool = open(&disk, false);
-    (2..102).for_each(|page| change(&pool, PageId(page * 2)));
-    NO_THREADS.set(true);
-    let cleaned = catch_unwind(AssertUnwindSafe(|| pool.clean_all()));
-    NO_THREADS.set(false);
-    cleaned.expect("a refused thread is no panic").unwrap();
-    let again = open(&disk.fork_durable(), false);
-    for page in 2..102 {
-        assert_eq!(again.shared(PageId(page * 2)).unwrap()[100], (page * 2) as u8);
-    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! One task, or two, in each state of a wait.
 
-use clearway_disk::ReadPriority;
+use clearway_disk::IoPriority;
 
 use super::*;
 
@@ -189,7 +189,7 @@ fn task_waits_for_a_page_of_a_load() {
         let pages: Vec<PageId> = (3..9).map(PageId).collect();
         let mut task = scene.task();
         thread::scope(|scope| {
-            scope.spawn(|| scene.pool.load(&pages, ReadPriority::Foreground, Duration::MAX));
+            scope.spawn(|| scene.pool.load(&pages, IoPriority::Foreground, Duration::MAX));
             scene.reads.wait_for(1);
             assert!(task.is_pending(5));
             assert_eq!((scene.reads.count(), task.woken()), (1, 0));
@@ -450,7 +450,7 @@ fn read_that_never_ends_is_waited_for_no_longer_than_the_limit() {
     assert!(scene.pool.pin_unless_loading(PageId(5)).unwrap().is_some());
     thread.take(PageId(4), limit).unwrap();
     let began = std::time::Instant::now();
-    scene.pool.load(&[PageId(3), PageId(9)], ReadPriority::Foreground, limit);
+    scene.pool.load(&[PageId(3), PageId(9)], IoPriority::Foreground, limit);
     assert!(began.elapsed() >= limit, "page 9 is held as well");
     assert!(task.is_pending(3), "the other's limit is not its own");
     let error = task.pins.time_out(PageId(3), limit);

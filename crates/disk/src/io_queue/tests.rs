@@ -16,9 +16,9 @@ use super::*;
 use crate::{AlignedBuf, Disk, MemoryDisk, OpenMode, OsDisk};
 
 thread_local! {
-    /// Whether the system refuses to start threads for reads.
+    /// True if the system refuses to start threads.
     pub(super) static NO_THREADS: Cell<bool> = const { Cell::new(false) };
-    /// Whether the system refuses rings.
+    /// True if the system refuses rings.
     pub(super) static NO_RING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -43,18 +43,18 @@ impl Setting {
         Setting { _dir: dir, disk, file, bytes }
     }
 
-    fn queue(&self, choice: ReadQueueChoice, depth: usize) -> Box<dyn ReadQueue> {
-        let options = ReadQueueOptions { choice, depth };
-        self.disk.read_queue(&*self.file, &options).unwrap()
+    fn queue(&self, choice: IoQueueChoice, depth: usize) -> Box<dyn IoQueue> {
+        let options = IoQueueOptions { choice, depth };
+        self.disk.io_queue(&*self.file, &options).unwrap()
     }
 }
 
 /// Runs `body` with each implementation that this system has.
-fn with_each(depth: usize, body: impl Fn(&Setting, Box<dyn ReadQueue>)) {
+fn with_each(depth: usize, body: impl Fn(&Setting, Box<dyn IoQueue>)) {
     let setting = Setting::new();
-    body(&setting, setting.queue(ReadQueueChoice::Threads, depth));
-    if setting.queue(ReadQueueChoice::Auto, depth).kind() == ReadQueueKind::Uring {
-        body(&setting, setting.queue(ReadQueueChoice::Uring, depth));
+    body(&setting, setting.queue(IoQueueChoice::Threads, depth));
+    if setting.queue(IoQueueChoice::Auto, depth).kind() == IoQueueKind::Uring {
+        body(&setting, setting.queue(IoQueueChoice::Uring, depth));
     }
 }
 
@@ -66,9 +66,9 @@ fn request(
     file: &Arc<dyn File>,
     offset: u64,
     len: usize,
-    (priority, tag): (ReadPriority, usize),
+    (priority, tag): (IoPriority, usize),
     done: &mpsc::Sender<Done>,
-) -> ReadRequest {
+) -> IoRequest {
     let mut memory = AlignedBuf::new(len);
     let place = NonNull::from(&mut memory[..]);
     let done = done.clone();
@@ -77,12 +77,37 @@ fn request(
         let _ = done.send((tag, result, memory));
     };
     // SAFETY: the completion owns the memory, whose heap address does not change, and nothing
-    // accesses it before the completion is called (READ-REQUEST-1).
-    unsafe { ReadRequest::new(file.clone(), offset, place, priority, Box::new(completion)) }
+    // accesses it before the completion is called (IO-REQUEST-1).
+    unsafe { IoRequest::read(file.clone(), offset, place, priority, Box::new(completion)) }
 }
 
-const AHEAD: ReadPriority = ReadPriority::ReadAhead;
-const NOW: ReadPriority = ReadPriority::Foreground;
+/// A request to write `memory`, which `done` receives together with `tag` and the result.
+fn write(
+    file: &Arc<dyn File>,
+    offset: u64,
+    mut memory: AlignedBuf,
+    tag: usize,
+    done: &mpsc::Sender<Done>,
+) -> IoRequest {
+    let place = NonNull::from(&mut memory[..]);
+    let done = done.clone();
+    let completion = move |result| {
+        // The test may have ended.
+        let _ = done.send((tag, result, memory));
+    };
+    // SAFETY: as in `request`.
+    unsafe { IoRequest::write(file.clone(), offset, place, Box::new(completion)) }
+}
+
+/// Memory of which every byte is `byte`.
+fn filled(len: usize, byte: u8) -> AlignedBuf {
+    let mut memory = AlignedBuf::new(len);
+    memory.fill(byte);
+    memory
+}
+
+const AHEAD: IoPriority = IoPriority::ReadAhead;
+const NOW: IoPriority = IoPriority::Foreground;
 
 /// A pipe as a file: a read of one byte is in flight until a byte is written.
 struct PipeFile {
@@ -103,7 +128,7 @@ impl File for PipeFile {
         Ok(rustix::io::read(&self.reader, buf).unwrap())
     }
 
-    fn read_descriptor(&self, _: *const [u8], _: u64) -> Option<BorrowedFd<'_>> {
+    fn io_descriptor(&self, _: *const [u8], _: u64) -> Option<BorrowedFd<'_>> {
         Some(self.reader.as_fd())
     }
 
@@ -167,9 +192,96 @@ fn random_reads_return_what_pread_returns() {
         }
         assert!(ranges.len() > 2000 && results.try_recv().is_err());
         let stats = queue.stats();
-        assert_eq!(stats.requests, ranges.len() as u64);
-        assert!((2..=16).contains(&stats.in_flight_max), "{stats:?}");
+        assert_eq!(stats.reads, ranges.len() as u64);
+        assert!((2..=16).contains(&stats.reads_in_flight_max), "{stats:?}");
     });
+}
+
+#[test]
+fn random_writes_leave_what_pwrite_leaves() {
+    with_each(16, |setting, queue| {
+        let (done, results) = mpsc::channel();
+        let mut random = Random::new(12);
+        let mut expected = setting.bytes.clone();
+        let (mut at, mut count) = (0, 0);
+        // Disjoint ranges that cover the file and some of what lies behind its end.
+        while at < FILE_BYTES + 20_000 {
+            let unit = [8192, 512, 1][random.below(3) as usize];
+            let offset = at.next_multiple_of(unit);
+            let len = (1 + random.below(if unit == 1 { 9000 } else { 20 }) as usize) * unit;
+            at = offset + len;
+            if random.one_in(4) {
+                continue;
+            }
+            count += 1;
+            expected.resize(expected.len().max(at), 0);
+            expected[offset..at].fill(count as u8);
+            let write = write(&setting.file, offset as u64, filled(len, count as u8), len, &done);
+            queue.submit(vec![write]);
+        }
+        queue.wait_idle(None);
+        let written = results.try_iter().map(|(len, result, _)| assert_eq!(result.unwrap(), len));
+        assert_eq!(written.count(), count);
+        assert!(count > 20 && queue.stats().writes == count as u64);
+        assert_eq!(setting.file.len().unwrap(), expected.len() as u64);
+        let mut found = vec![0; expected.len()];
+        setting.file.read_at(&mut found, 0).unwrap();
+        assert!(found == expected);
+        setting.file.set_len(0).unwrap();
+        setting.file.write_at(&setting.bytes, 0).unwrap(); // for the other implementation
+    });
+}
+
+/// `r` and `a` for reads, foreground and ahead, and `w` for writes.
+fn backlog(depth: usize, kinds: &str) -> Backlog {
+    let file = MemoryDisk::new().open("f", OpenMode::Create).unwrap();
+    let (done, _) = mpsc::channel();
+    let mut backlog = Backlog::new(depth);
+    let requests = kinds.chars().enumerate().map(|(tag, kind)| match kind {
+        'w' => write(&file, tag as u64, filled(1, 1), tag, &done),
+        'r' => request(&file, tag as u64, 1, (NOW, tag), &done),
+        _ => request(&file, tag as u64, 1, (AHEAD, tag), &done),
+    });
+    backlog.add(requests.collect());
+    backlog
+}
+
+fn kind_of(request: &IoRequest) -> char {
+    match request.kind {
+        RequestKind::Write => 'w',
+        RequestKind::Read(NOW) => 'r',
+        RequestKind::Read(AHEAD) => 'a',
+    }
+}
+
+#[test]
+fn writes_wait_for_a_few_reads_and_read_ahead_waits_for_both() {
+    let mut backlog = backlog(4, "aawwwrrrrrrrrrr");
+    let (mut order, mut offsets) = (String::new(), Vec::new());
+    while let Some(request) = backlog.take() {
+        order.push(kind_of(&request));
+        offsets.push((kind_of(&request), request.offset()));
+        backlog.arrived(&request);
+        backlog.completed(1);
+    }
+    assert_eq!(order, "rrrrwrrrrwrrwaa");
+    offsets.sort_by_key(|(kind, _)| *kind);
+    assert!(offsets.windows(2).all(|pair| pair[0].0 != pair[1].0 || pair[0].1 < pair[1].1));
+    assert!(backlog.is_idle() && backlog.waiting() == 0);
+}
+
+#[test]
+fn a_quarter_of_those_in_flight_may_be_writes() {
+    for (depth, writes) in [(1, 1), (4, 1), (7, 2), (64, 16)] {
+        let mut backlog = backlog(depth, &("w".repeat(100) + &"a".repeat(100)));
+        let taken: Vec<_> = std::iter::from_fn(|| backlog.take()).collect();
+        let count = taken.iter().filter(|request| request.is_write()).count();
+        assert_eq!((taken.len(), count), (depth, writes), "depth {depth}");
+        let write = taken.iter().find(|request| request.is_write()).unwrap();
+        backlog.arrived(write);
+        assert!(backlog.take().unwrap().is_write(), "in its place");
+        assert!(backlog.take().is_none());
+    }
 }
 
 #[test]
@@ -185,7 +297,9 @@ fn no_more_requests_are_in_flight_than_the_depth() {
             assert_eq!((result.unwrap(), memory[0]), (1, written));
         }
         queue.wait_idle(None);
-        assert_eq!(queue.stats(), ReadQueueStats { requests: 20, in_flight: 0, in_flight_max: 4 });
+        let expected =
+            IoQueueStats { reads: 20, reads_in_flight: 0, reads_in_flight_max: 4, writes: 0 };
+        assert_eq!(queue.stats(), expected);
     });
 }
 
@@ -196,7 +310,7 @@ fn foreground_requests_overtake_those_of_read_ahead() {
         let (done, results) = mpsc::channel();
         queue.submit((0..3).map(|tag| request(&pipe, 0, 1, (AHEAD, tag), &done)).collect());
         // One request is in flight before the others come.
-        while queue.stats().in_flight_max == 0 {
+        while queue.stats().reads_in_flight_max == 0 {
             thread::yield_now();
         }
         queue.submit((10..12).map(|tag| request(&pipe, 0, 1, (NOW, tag), &done)).collect());
@@ -210,19 +324,21 @@ fn foreground_requests_overtake_those_of_read_ahead() {
 #[test]
 fn an_error_of_the_system_is_the_result() {
     with_each(4, |setting, queue| {
-        struct WriteOnly(std::fs::File, Arc<dyn File>);
-        impl File for WriteOnly {
+        /// A file with a descriptor that lacks the right to read or to write.
+        struct Limited(std::fs::File, Arc<dyn File>);
+        impl File for Limited {
             fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
                 let read = rustix::io::pread(&self.0, buf, offset);
                 read.map_err(|errno| Error::io("read", self.path(), errno.into()))
             }
 
-            fn read_descriptor(&self, _: *const [u8], _: u64) -> Option<BorrowedFd<'_>> {
+            fn io_descriptor(&self, _: *const [u8], _: u64) -> Option<BorrowedFd<'_>> {
                 Some(self.0.as_fd())
             }
 
             fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
-                self.1.write_at(buf, offset)
+                let written = rustix::io::pwrite(&self.0, buf, offset).map(drop);
+                written.map_err(|errno| Error::io("write", self.path(), errno.into()))
             }
 
             fn write_durable_at(&self, buf: &[u8], offset: u64) -> Result<()> {
@@ -253,25 +369,35 @@ fn an_error_of_the_system_is_the_result() {
                 self.1.path()
             }
         }
-        let opened = std::fs::OpenOptions::new().write(true).open(setting.file.path()).unwrap();
-        let file: Arc<dyn File> = Arc::new(WriteOnly(opened, setting.file.clone()));
+        let limited = |options: &std::fs::OpenOptions| -> Arc<dyn File> {
+            let opened = options.open(setting.file.path()).unwrap();
+            Arc::new(Limited(opened, setting.file.clone()))
+        };
+        let write_only = limited(std::fs::OpenOptions::new().write(true));
+        let read_only = limited(std::fs::OpenOptions::new().read(true));
         let (done, results) = mpsc::channel();
         queue.submit(vec![
-            request(&file, 0, 8192, (AHEAD, 0), &done),
+            request(&write_only, 0, 8192, (AHEAD, 0), &done),
             request(&setting.file, 0, 8192, (AHEAD, 1), &done),
+            write(&read_only, 0, filled(8192, 1), 2, &done),
+            write(&setting.file, 8192, filled(8192, 1), 3, &done),
         ]);
         queue.wait_idle(None);
         let mut results: Vec<Done> = results.try_iter().collect();
         results.sort_by_key(|(tag, ..)| *tag);
-        let refused = |result: &Result<usize>| match result {
-            Err(Error::Io { source, path, .. }) => {
+        let refused = |result: &Result<usize>, call: &str| match result {
+            Err(Error::Io { source, path, operation }) => {
                 // `EBADF`
-                source.raw_os_error() == Some(9) && *path == file.path()
+                source.raw_os_error() == Some(9)
+                    && *path == setting.file.path()
+                    && *operation == call
             }
             _ => false,
         };
-        assert!(refused(&results[0].1), "{:?}", results[0].1);
+        assert!(refused(&results[0].1, "read"), "{:?}", results[0].1);
         assert_eq!(results[1].1.as_ref().unwrap(), &8192, "the others are read");
+        assert!(refused(&results[2].1, "write"), "{:?}", results[2].1);
+        assert_eq!(results[3].1.as_ref().unwrap(), &8192, "the others are written");
     });
 }
 
@@ -300,7 +426,7 @@ fn a_drop_waits_for_what_is_in_flight() {
 #[test]
 fn a_completion_may_drop_the_queue() {
     with_each(2, |setting, queue| {
-        let queue: Arc<Mutex<Option<Box<dyn ReadQueue>>>> = Arc::new(Mutex::new(Some(queue)));
+        let queue: Arc<Mutex<Option<Box<dyn IoQueue>>>> = Arc::new(Mutex::new(Some(queue)));
         let (done, results) = mpsc::channel();
         let mut memory = AlignedBuf::new(4096);
         let place = NonNull::from(&mut memory[..]);
@@ -311,7 +437,7 @@ fn a_completion_may_drop_the_queue() {
             done.send(result).unwrap();
         });
         // SAFETY: as in `request`.
-        let read = unsafe { ReadRequest::new(setting.file.clone(), 0, place, AHEAD, completion) };
+        let read = unsafe { IoRequest::read(setting.file.clone(), 0, place, AHEAD, completion) };
         queue.lock().as_ref().unwrap().submit(vec![read]);
         assert_eq!(results.recv().unwrap().unwrap(), 4096);
         assert!(queue.lock().is_none());
@@ -340,75 +466,92 @@ fn a_request_outlives_the_thread_that_submitted_it() {
 fn a_refused_ring_is_replaced_by_threads() {
     let setting = Setting::new();
     NO_RING.set(true);
-    let queue = setting.queue(ReadQueueChoice::Auto, 8);
-    let options = ReadQueueOptions { choice: ReadQueueChoice::Uring, depth: 8 };
-    let forced = setting.disk.read_queue(&*setting.file, &options).map(drop);
+    let queue = setting.queue(IoQueueChoice::Auto, 8);
+    let options = IoQueueOptions { choice: IoQueueChoice::Uring, depth: 8 };
+    let forced = setting.disk.io_queue(&*setting.file, &options).map(drop);
     NO_RING.set(false);
     assert!(matches!(forced, Err(Error::Io { .. })), "{forced:?}");
-    assert_eq!(queue.kind(), ReadQueueKind::Threads);
+    assert_eq!(queue.kind(), IoQueueKind::Threads);
     let (done, results) = mpsc::channel();
     queue.submit(vec![request(&setting.file, 0, 8192, (NOW, 0), &done)]);
     assert_eq!(results.recv().unwrap().1.unwrap(), 8192);
     // A file that cannot be read through a ring is a refusal, too.
     let memory = MemoryDisk::new().open("f", OpenMode::Create).unwrap();
-    let options = ReadQueueOptions { choice: ReadQueueChoice::Auto, depth: 8 };
-    let queue = setting.disk.read_queue(&*memory, &options).unwrap();
-    assert_eq!(queue.kind(), ReadQueueKind::Threads);
+    let options = IoQueueOptions { choice: IoQueueChoice::Auto, depth: 8 };
+    let queue = setting.disk.io_queue(&*memory, &options).unwrap();
+    assert_eq!(queue.kind(), IoQueueKind::Threads);
 }
 
 /// A program may close descriptors that are not its own.
 #[test]
 fn a_ring_that_is_lost_is_not_needed() {
     let setting = Setting::new();
-    let Ok(queue) = UringReads::open(&*setting.file, 4) else { return };
+    let Ok(queue) = UringQueue::open(&*setting.file, 4) else { return };
     let (done, results) = mpsc::channel();
     let read = |tag| request(&setting.file, tag as u64 * 8192, 8192, (AHEAD, tag), &done);
+    let changed = |tag| write(&setting.file, tag as u64 * 8192, filled(8192, 9), tag, &done);
     queue.submit((0..10).map(read).collect());
     queue.wait_idle(None);
     queue.lose_ring();
     let step = Inside::begin();
     queue.submit((10..30).map(read).collect());
     drop(step);
+    queue.submit((30..40).map(changed).collect());
     queue.wait_idle(None);
     drop(queue);
     let mut count = 0;
     for (tag, result, memory) in results.try_iter() {
         assert_eq!(result.unwrap(), 8192);
-        assert!(memory[..] == setting.bytes[tag * 8192..][..8192], "request {tag}");
+        assert!(tag >= 30 || memory[..] == setting.bytes[tag * 8192..][..8192], "request {tag}");
         count += 1;
     }
-    assert_eq!(count, 30);
+    assert_eq!(count, 40);
+    let mut found = vec![0; 10 * 8192];
+    setting.file.read_at(&mut found, 30 * 8192).unwrap();
+    assert!(found.iter().all(|byte| *byte == 9));
 }
 
 #[test]
-fn without_threads_the_submitting_thread_reads() {
+fn without_threads_the_submitting_thread_reads_and_writes() {
     let setting = Setting::new();
-    let queue = setting.queue(ReadQueueChoice::Threads, 8);
+    let queue = setting.queue(IoQueueChoice::Threads, 8);
     let (done, results) = mpsc::channel();
     NO_THREADS.set(true);
     let step = Inside::begin();
     queue.submit((0..30).map(|tag| request(&setting.file, 0, 512, (AHEAD, tag), &done)).collect());
     drop(step);
+    let changed = |tag| write(&setting.file, tag as u64 * 512, filled(512, 9), tag, &done);
+    queue.submit((0..30).map(changed).collect());
     NO_THREADS.set(false);
-    let read = results.try_iter().filter(|(_, result, _)| *result.as_ref().unwrap() == 512);
-    assert_eq!(read.count(), 30);
+    let done = results.try_iter().filter(|(_, result, _)| *result.as_ref().unwrap() == 512);
+    assert_eq!(done.count(), 60);
+    let mut found = vec![0; 30 * 512];
+    setting.file.read_at(&mut found, 0).unwrap();
+    assert!(found.iter().all(|byte| *byte == 9));
     queue.wait_idle(None);
 }
 
 #[test]
-fn a_disk_in_memory_reads_at_once() {
+fn a_disk_in_memory_reads_and_writes_at_once() {
     let disk = MemoryDisk::new();
     let file = disk.open("f", OpenMode::Create).unwrap();
     file.write_at(&[3; 5000], 0).unwrap();
-    let queue = disk.read_queue(&*file, &ReadQueueOptions::default()).unwrap();
+    let queue = disk.io_queue(&*file, &IoQueueOptions::default()).unwrap();
     let (done, results) = mpsc::channel();
     let requests = [AHEAD, AHEAD, NOW].into_iter().enumerate();
     let requests = requests.map(|(tag, kind)| request(&file, 0, 8192, (kind, tag), &done));
     queue.submit(requests.collect());
-    let done: Vec<_> = results.try_iter().map(|(tag, result, _)| (tag, result.unwrap())).collect();
-    assert_eq!(done, [(2, 5000), (0, 5000), (1, 5000)]);
-    assert_eq!(queue.kind(), ReadQueueKind::AtOnce);
-    assert_eq!(queue.stats(), ReadQueueStats { requests: 3, in_flight: 0, in_flight_max: 1 });
+    let count = |(tag, result, _): Done| (tag, result.unwrap());
+    assert_eq!(
+        results.try_iter().map(count).collect::<Vec<_>>(),
+        [(2, 5000), (0, 5000), (1, 5000)]
+    );
+    assert_eq!(queue.kind(), IoQueueKind::AtOnce);
+    let expected = IoQueueStats { reads: 3, reads_in_flight: 0, reads_in_flight_max: 1, writes: 0 };
+    assert_eq!(queue.stats(), expected);
+    queue.submit(vec![write(&file, 4999, filled(2, 4), 7, &done)]);
+    assert_eq!(results.try_iter().map(count).collect::<Vec<_>>(), [(7, 2)]);
+    assert_eq!((queue.stats().writes, file.len().unwrap()), (1, 5001));
 }
 
 #[test]

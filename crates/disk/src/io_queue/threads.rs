@@ -1,10 +1,10 @@
-//! A queue whose requests are read by threads, for systems that give the process no ring.
+//! A queue whose requests threads perform, for systems that give the process no ring.
 //!
-//! Threads are started when requests wait that no thread is free for, up to [`READERS_MAX`], and
-//! end with the queue. If the system starts none at all, the submitting thread reads.
+//! Threads are started when requests wait that no thread is free for, up to [`THREADS_MAX`], and
+//! end with the queue. If the system starts none at all, the submitting thread does their work.
 //!
-//! Latch order: `state` is held for a few instructions. No file is read and no completion called
-//! under it (READ-QUEUE-1).
+//! Latch order: `state` is held for a few instructions. No file is read or written and no
+//! completion called under it (IO-QUEUE-1).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,47 +15,47 @@ use clearway_sync::{
     thread::{self, JoinHandle},
 };
 
-use super::{Backlog, ReadQueue, ReadQueueKind, ReadQueueStats, ReadRequest};
+use super::{Backlog, IoQueue, IoQueueKind, IoQueueStats, IoRequest};
 
-/// Threads that read. They wait for the disk most of the time; a solid-state disk serves eight
-/// reads in little more than the time of one.
-const READERS_MAX: usize = 8;
+/// Threads that read and write. They wait for the disk most of the time; a solid-state disk serves
+/// eight reads in little more than the time of one.
+const THREADS_MAX: usize = 8;
 
-/// Threads that read.
-pub(super) struct ReaderThreads {
-    shared: Arc<ReaderShared>,
+/// Threads that read and write.
+pub(super) struct IoThreads {
+    shared: Arc<ThreadsShared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     threads_max: usize,
-    /// READ-QUEUE-4.
+    /// IO-QUEUE-4.
     process: Process,
 }
 
-struct ReaderShared {
-    state: Mutex<ReaderState>,
+struct ThreadsShared {
+    state: Mutex<ThreadsState>,
     /// Notified when a request waits, or the queue is dropped.
     work: Condvar,
     /// Notified when no request is left.
     idle: Condvar,
 }
 
-struct ReaderState {
+struct ThreadsState {
     backlog: Backlog,
     /// Threads that wait for `work`.
     sleeping: usize,
     is_dropped: bool,
 }
 
-impl ReaderThreads {
-    pub(super) fn new(depth: usize) -> ReaderThreads {
-        let state = ReaderState { backlog: Backlog::new(depth), sleeping: 0, is_dropped: false };
-        ReaderThreads {
-            shared: Arc::new(ReaderShared {
+impl IoThreads {
+    pub(super) fn new(depth: usize) -> IoThreads {
+        let state = ThreadsState { backlog: Backlog::new(depth), sleeping: 0, is_dropped: false };
+        IoThreads {
+            shared: Arc::new(ThreadsShared {
                 state: Mutex::new(state),
                 work: Condvar::new(),
                 idle: Condvar::new(),
             }),
             threads: Mutex::new(Vec::new()),
-            threads_max: READERS_MAX.min(depth),
+            threads_max: THREADS_MAX.min(depth),
             process: Process::current(),
         }
     }
@@ -65,7 +65,7 @@ impl ReaderThreads {
         let mut threads = self.threads.lock();
         for _ in threads.len()..self.threads_max.min(threads.len() + count) {
             let shared = self.shared.clone();
-            match reader_builder().spawn(move || shared.serve(true)) {
+            match thread_builder().spawn(move || shared.serve(true)) {
                 Ok(handle) => threads.push(handle),
                 Err(_) => break,
             }
@@ -74,8 +74,8 @@ impl ReaderThreads {
     }
 }
 
-impl ReadQueue for ReaderThreads {
-    fn submit(&self, requests: Vec<ReadRequest>) {
+impl IoQueue for IoThreads {
+    fn submit(&self, requests: Vec<IoRequest>) {
         if !self.process.is_current() {
             return requests.into_iter().for_each(|request| request.fail(Error::Forked));
         }
@@ -109,23 +109,23 @@ impl ReadQueue for ReaderThreads {
         true
     }
 
-    fn kind(&self) -> ReadQueueKind {
-        ReadQueueKind::Threads
+    fn kind(&self) -> IoQueueKind {
+        IoQueueKind::Threads
     }
 
-    fn stats(&self) -> ReadQueueStats {
+    fn stats(&self) -> IoQueueStats {
         self.shared.state.lock().backlog.stats()
     }
 }
 
-impl ReaderShared {
-    /// Reads requests until the queue is dropped and none is left; a thread that is no `reader`
-    /// returns as soon as none waits.
-    fn serve(&self, is_reader: bool) {
+impl ThreadsShared {
+    /// Performs requests until the queue is dropped and none is left; a thread that is not one of
+    /// the `queue` returns as soon as none waits.
+    fn serve(&self, is_of_queue: bool) {
         let mut state = self.state.lock();
         loop {
             let Some(request) = state.backlog.take() else {
-                if state.is_dropped || !is_reader {
+                if state.is_dropped || !is_of_queue {
                     return;
                 }
                 state.sleeping += 1;
@@ -134,16 +134,16 @@ impl ReaderShared {
                 continue;
             };
             drop(state);
-            state = self.read(request);
+            state = self.perform(request);
             if state.backlog.is_idle() {
                 self.idle.notify_all();
             }
         }
     }
 
-    fn read(&self, mut request: ReadRequest) -> MutexGuard<'_, ReaderState> {
-        let result = request.read_rest(0);
-        self.state.lock().backlog.arrived(1);
+    fn perform(&self, mut request: IoRequest) -> MutexGuard<'_, ThreadsState> {
+        let result = request.perform_rest(0);
+        self.state.lock().backlog.arrived(&request);
         request.complete(result);
         let mut state = self.state.lock();
         state.backlog.completed(1);
@@ -151,7 +151,7 @@ impl ReaderShared {
     }
 }
 
-impl Drop for ReaderThreads {
+impl Drop for IoThreads {
     fn drop(&mut self) {
         if !self.process.is_current() {
             std::mem::forget((self.shared.clone(), std::mem::take(self.threads.get_mut())));
@@ -159,8 +159,8 @@ impl Drop for ReaderThreads {
         }
         self.shared.state.lock().is_dropped = true;
         self.shared.work.notify_all();
-        // A reader ends when no request waits, so all have completed when all have ended
-        // (READ-QUEUE-3).
+        // A thread ends when no request waits, so all have completed when all have ended
+        // (IO-QUEUE-3).
         let own = thread::current().id();
         for thread in std::mem::take(self.threads.get_mut()) {
             if thread.thread().id() != own {
@@ -170,12 +170,12 @@ impl Drop for ReaderThreads {
     }
 }
 
-/// The settings with which a reader is started.
-fn reader_builder() -> thread::Builder {
+/// The settings with which a thread is started.
+fn thread_builder() -> thread::Builder {
     #[cfg(all(test, not(any(loom, shuttle))))]
     if super::tests::NO_THREADS.get() {
         // No system has room for such a stack.
         return thread::Builder::new().stack_size(1 << 60);
     }
-    thread::Builder::new().name("clearway-reads".into())
+    thread::Builder::new().name("clearway-io".into())
 }

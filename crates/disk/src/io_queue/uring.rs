@@ -1,15 +1,15 @@
-//! A queue whose requests are read by the kernel through a ring (io_uring).
+//! A queue whose requests the kernel performs through a ring (io_uring).
 //!
 //! ```text
 //!   submitting thread        kernel             the ring's thread
-//!   pushes, enters   ──►  reads, posts   ──►    takes entries, pushes what waits, completes
+//!   pushes, enters   ──►  does it, posts ──►    takes entries, pushes what waits, completes
 //! ```
 //!
-//! The kernel says what became of a request in an entry of the completion queue. Only a read of all
-//! bytes, or an error of the device, is final there. A short read, a call that was interrupted or
-//! cancelled (the kernel may cancel what a thread submitted that has ended), and a direct read that
-//! the file system refuses are finished by [`File::read_at`](crate::File::read_at), which handles
-//! each of them (DISK-1).
+//! The kernel says what became of a request in an entry of the completion queue. Only a read or
+//! write of all bytes, or an error of the device, is final there. A short one, a call that was
+//! interrupted or cancelled (the kernel may cancel what a thread submitted that has ended), and a
+//! direct one that the file system refuses are finished by [`File::read_at`](crate::File::read_at)
+//! or [`File::write_at`](crate::File::write_at), which handle each of them (DISK-1).
 //!
 //! Invariants:
 //! - URING-1. A request whose entry was pushed stands in `in_kernel` under the entry's token until
@@ -28,11 +28,12 @@
 //! queue's tail after it has written them, and `io_uring` loads the tail with `Acquire`.
 //!
 //! Latch order: `state` is held for a few instructions and one system call that does not wait; only
-//! while the kernel has no memory for the call is it repeated, with pauses. No file is read and no
-//! completion called under it (READ-QUEUE-1).
+//! while the kernel has no memory for the call is it repeated, with pauses. No file is read or
+//! written and no completion called under it (IO-QUEUE-1).
 //!
 //! A submitting thread, which may run a step of an operation, blocks in two cases: in these pauses,
-//! and if the ring is lost or a file cannot be read through it. Then the thread reads itself.
+//! and if the ring is lost or a file cannot be read through it. Then the thread reads itself. (A
+//! thread that submits writes runs no step.)
 //!
 //! Nothing is used that is newer than Linux 5.6.
 
@@ -46,7 +47,7 @@ use clearway_sync::{
 use io_uring::{EnterFlags, IoUring, opcode, types};
 use rustix::io::Errno;
 
-use super::{Backlog, ReadQueue, ReadQueueKind, ReadQueueStats, ReadRequest};
+use super::{Backlog, IoQueue, IoQueueKind, IoQueueStats, IoRequest};
 use crate::{AlignedBuf, File, IO_ALIGNMENT};
 
 /// The token of the entry that wakes the ring's thread.
@@ -54,11 +55,11 @@ const WAKE: u64 = u64::MAX;
 /// Pause before a call is repeated for which the kernel had no memory.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Reads by the kernel.
-pub(crate) struct UringReads {
+/// Reads and writes by the kernel.
+pub(crate) struct UringQueue {
     shared: Arc<UringShared>,
     thread: Option<JoinHandle<()>>,
-    /// READ-QUEUE-4.
+    /// IO-QUEUE-4.
     process: Process,
 }
 
@@ -72,7 +73,7 @@ struct UringShared {
 struct UringState {
     backlog: Backlog,
     /// The requests that the kernel has, by token (URING-1).
-    in_kernel: Vec<Option<ReadRequest>>,
+    in_kernel: Vec<Option<IoRequest>>,
     /// The tokens not in use.
     free: Vec<usize>,
     /// URING-2.
@@ -80,13 +81,13 @@ struct UringState {
     is_dropped: bool,
 }
 
-impl UringReads {
+impl UringQueue {
     /// Opens a ring and reads from `probe` through it.
     ///
     /// # Errors
     /// The kernel's, if it refuses the ring or the read.
-    pub(super) fn open(probe: &dyn File, depth: usize) -> Result<UringReads> {
-        let failed = |error| Error::io("open a read queue for", probe.path(), error);
+    pub(super) fn open(probe: &dyn File, depth: usize) -> Result<UringQueue> {
+        let failed = |error| Error::io("open an I/O queue for", probe.path(), error);
         #[cfg(all(test, not(any(loom, shuttle))))]
         if super::tests::NO_RING.get() {
             return Err(failed(Errno::NOSYS.into()));
@@ -105,14 +106,14 @@ impl UringReads {
         };
         let shared = Arc::new(UringShared { ring, state: Mutex::new(state), idle: Condvar::new() });
         let reaping = shared.clone();
-        let builder = thread::Builder::new().name("clearway-reads".into());
+        let builder = thread::Builder::new().name("clearway-io".into());
         let thread = builder.spawn(move || reaping.reap()).map_err(failed)?;
-        Ok(UringReads { shared, thread: Some(thread), process: Process::current() })
+        Ok(UringQueue { shared, thread: Some(thread), process: Process::current() })
     }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
-impl UringReads {
+impl UringQueue {
     /// Lets the ring's descriptor refer to another file.
     pub(super) fn lose_ring(&self) {
         use std::os::fd::{FromRawFd, OwnedFd};
@@ -127,8 +128,7 @@ impl UringReads {
 /// Reads the first bytes of a file through a ring, and waits for them.
 fn read_once(ring: &mut IoUring, file: &dyn File) -> io::Result<()> {
     let mut memory = AlignedBuf::new(IO_ALIGNMENT);
-    let descriptor =
-        file.read_descriptor(&raw const *memory, 0).ok_or(io::ErrorKind::Unsupported)?;
+    let descriptor = file.io_descriptor(&raw const *memory, 0).ok_or(io::ErrorKind::Unsupported)?;
     let descriptor = types::Fd(descriptor.as_raw_fd());
     let entry =
         opcode::Read::new(descriptor, memory.as_mut_ptr(), IO_ALIGNMENT as u32).offset(0).build();
@@ -150,8 +150,8 @@ fn read_once(ring: &mut IoUring, file: &dyn File) -> io::Result<()> {
     }
 }
 
-impl ReadQueue for UringReads {
-    fn submit(&self, requests: Vec<ReadRequest>) {
+impl IoQueue for UringQueue {
+    fn submit(&self, requests: Vec<IoRequest>) {
         if !self.process.is_current() {
             return requests.into_iter().for_each(|request| request.fail(Error::Forked));
         }
@@ -159,7 +159,7 @@ impl ReadQueue for UringReads {
         state.backlog.add(requests);
         let others = self.shared.fill(&mut state);
         drop(state);
-        self.shared.read_here(others);
+        self.shared.perform_here(others);
     }
 
     fn wait_idle(&self, until: Option<Instant>) -> bool {
@@ -179,19 +179,19 @@ impl ReadQueue for UringReads {
         true
     }
 
-    fn kind(&self) -> ReadQueueKind {
-        ReadQueueKind::Uring
+    fn kind(&self) -> IoQueueKind {
+        IoQueueKind::Uring
     }
 
-    fn stats(&self) -> ReadQueueStats {
+    fn stats(&self) -> IoQueueStats {
         self.shared.state.lock().backlog.stats()
     }
 }
 
 impl UringShared {
-    /// Gives the kernel requests from the backlog, up to the depth. Returns those that cannot be
-    /// read through the ring: the caller reads them, without the latch.
-    fn fill(&self, state: &mut UringState) -> Vec<ReadRequest> {
+    /// Gives the kernel requests from the backlog, up to the depth. Returns those that cannot go
+    /// through the ring: the caller performs them, without the latch.
+    fn fill(&self, state: &mut UringState) -> Vec<IoRequest> {
         let (mut others, mut pushed) = (Vec::new(), Vec::new());
         while let Some(request) = state.backlog.take() {
             match self.push(state, request) {
@@ -208,21 +208,23 @@ impl UringShared {
     }
 
     /// Pushes an entry for the request and returns its token, or returns the request.
-    fn push(&self, state: &mut UringState, request: ReadRequest) -> Result<usize, ReadRequest> {
+    fn push(&self, state: &mut UringState, request: IoRequest) -> Result<usize, IoRequest> {
         let len = u32::try_from(request.len);
-        let descriptor = request.file.read_descriptor(request.memory(), request.offset);
+        let descriptor = request.file.io_descriptor(request.memory(), request.offset);
         let (Some(descriptor), Ok(len), false) = (descriptor, len, state.is_lost) else {
             return Err(request);
         };
         let Some(token) = state.free.pop() else { return Err(request) };
         let descriptor = types::Fd(descriptor.as_raw_fd());
-        let entry = opcode::Read::new(descriptor, request.start.as_ptr(), len)
-            .offset(request.offset)
-            .build()
-            .user_data(token as u64);
+        let (start, offset) = (request.start.as_ptr(), request.offset);
+        let entry = match request.is_write() {
+            false => opcode::Read::new(descriptor, start, len).offset(offset).build(),
+            true => opcode::Write::new(descriptor, start, len).offset(offset).build(),
+        };
+        let entry = entry.user_data(token as u64);
         // SAFETY: the mutable state shows that `state` is held, so there is no other view of the
         // submission queue (URING-2). The request keeps memory and descriptor valid (URING-1,
-        // READ-REQUEST-1).
+        // IO-REQUEST-1).
         if unsafe { self.ring.submission_shared().push(&entry) }.is_err() {
             state.free.push(token);
             return Err(request);
@@ -251,13 +253,14 @@ impl UringShared {
         }
     }
 
-    /// Reads requests in the calling thread, and then those that could not enter the ring for them.
-    fn read_here(&self, mut others: Vec<ReadRequest>) {
+    /// Performs requests in the calling thread, and then those that could not enter the ring for
+    /// them.
+    fn perform_here(&self, mut others: Vec<IoRequest>) {
         while !others.is_empty() {
             let _may_block = step::Except::begin();
             for mut request in others {
-                let result = request.read_rest(0);
-                self.state.lock().backlog.arrived(1);
+                let result = request.perform_rest(0);
+                self.state.lock().backlog.arrived(&request);
                 request.complete(result);
                 self.completed(1);
             }
@@ -290,17 +293,17 @@ impl UringShared {
                 }
             }
             let mut state = self.state.lock();
-            let arrived: Vec<(ReadRequest, i32)> = entries
+            let arrived: Vec<(IoRequest, i32)> = entries
                 .into_iter()
                 .filter_map(|(token, result)| Some((state.taken_back(token)?, result)))
                 .collect();
             let count = arrived.len();
-            state.backlog.arrived(count);
+            arrived.iter().for_each(|(request, _)| state.backlog.arrived(request));
             // First what waits, so that the device is busy while completions run.
             let others = self.fill(&mut state);
             drop(state);
             arrived.into_iter().for_each(|(request, result)| finish(request, result));
-            self.read_here(others);
+            self.perform_here(others);
             if self.completed(count) {
                 return;
             }
@@ -330,7 +333,7 @@ impl UringShared {
 
 impl UringState {
     /// Takes a request that the kernel does not have any more.
-    fn taken_back(&mut self, token: usize) -> Option<ReadRequest> {
+    fn taken_back(&mut self, token: usize) -> Option<IoRequest> {
         let request = self.in_kernel.get_mut(token).and_then(Option::take);
         invariant(request.is_some(), "URING-1: a completion entry is of a request");
         if request.is_some() {
@@ -341,15 +344,18 @@ impl UringState {
 }
 
 /// Completes a request with what the kernel says of it.
-fn finish(mut request: ReadRequest, result: i32) {
+fn finish(mut request: IoRequest, result: i32) {
     let outcome = match usize::try_from(result) {
-        Ok(read) if read >= request.len => Ok(request.len),
-        Ok(read) => request.read_rest(read),
+        Ok(done) if done >= request.len => Ok(request.len),
+        Ok(done) => request.perform_rest(done),
         Err(_) => match Errno::from_raw_os_error(-result) {
             Errno::INTR | Errno::AGAIN | Errno::CANCELED | Errno::INVAL | Errno::OPNOTSUPP => {
-                request.read_rest(0)
+                request.perform_rest(0)
             }
-            errno => Err(Error::io("read", request.file.path(), errno.into())),
+            errno => {
+                let operation = if request.is_write() { "write" } else { "read" };
+                Err(Error::io(operation, request.file.path(), errno.into()))
+            }
         },
     };
     request.complete(outcome);
@@ -361,7 +367,7 @@ fn is_passing(error: &io::Error) -> bool {
     matches!(errno, Some(Errno::INTR | Errno::AGAIN | Errno::BUSY | Errno::NOMEM))
 }
 
-impl Drop for UringReads {
+impl Drop for UringQueue {
     fn drop(&mut self) {
         let Some(thread) = self.thread.take() else { return };
         if !self.process.is_current() {
@@ -371,7 +377,7 @@ impl Drop for UringReads {
         }
         let is_own = thread.thread().id() == thread::current().id();
         if !is_own {
-            self.wait_idle(None); // READ-QUEUE-3
+            self.wait_idle(None); // IO-QUEUE-3
         }
         if self.shared.stop() && !is_own {
             let _ = thread.join();
