@@ -36,11 +36,14 @@ pub(super) enum Lane {
     Evictions,
     /// The tests of tasks, of the façade's and of the transactions'.
     Tasks,
+    /// The tests of what passes from one thread or task to another: a grant that is not picked up,
+    /// an admission, a job, a wake-up of a task of a pipeline.
+    Handovers,
 }
 
 impl Lane {
     /// All lanes.
-    const ALL: [Lane; 15] = [
+    const ALL: [Lane; 16] = [
         Lane::Simulation,
         Lane::Images,
         Lane::Creations,
@@ -56,9 +59,10 @@ impl Lane {
         Lane::Needs,
         Lane::Evictions,
         Lane::Tasks,
+        Lane::Handovers,
     ];
     /// The lanes that are tests of a crate.
-    pub(super) const TESTS: [Lane; 11] = [
+    pub(super) const TESTS: [Lane; 12] = [
         Lane::Specs,
         Lane::Locks,
         Lane::Intents,
@@ -70,6 +74,7 @@ impl Lane {
         Lane::Needs,
         Lane::Evictions,
         Lane::Tasks,
+        Lane::Handovers,
     ];
 
     /// Returns the lane with this name.
@@ -95,6 +100,7 @@ impl Lane {
             Lane::Needs => "needs",
             Lane::Evictions => "evictions",
             Lane::Tasks => "tasks",
+            Lane::Handovers => "handovers",
         }
     }
 
@@ -115,6 +121,10 @@ impl Lane {
             }
             Lane::Evictions => Some("-p clearway-pool --test api evicted_together"),
             Lane::Tasks => Some("-p clearway-txn -p clearway --test hunts -- tasks:: cancelled::"),
+            Lane::Handovers => Some(
+                "-p clearway-lock -p clearway-pool -p clearway-txn -p clearway --lib --test lock \
+                 -- cancelled_grant_ admission:: offload:: pipeline::tasks::",
+            ),
             Lane::Simulation | Lane::Images | Lane::Creations | Lane::Corruption => None,
         }
     }

@@ -285,6 +285,26 @@ mod tests {
         });
     }
 
+    /// The jobs come while the thread runs one that was the last until then.
+    #[test]
+    fn jobs_that_come_before_and_after_the_stop_are_run() {
+        let (offload, order) = (Arc::new(Offload::default()), Arc::new(Mutex::new(Vec::new())));
+        offload.start();
+        let (hands_over, begun) = (offload.clone(), order.clone());
+        offload.run(move || {
+            let note = |n| {
+                let order = begun.clone();
+                move || order.lock().push(n)
+            };
+            hands_over.run(note(1));
+            hands_over.stop();
+            hands_over.run(note(2));
+            assert!(begun.lock().is_empty(), "the jobs wait for this one (OFFLOAD-2)");
+        });
+        offload.work();
+        assert_eq!(*order.lock(), [1, 2], "OFFLOAD-1");
+    }
+
     #[test]
     fn without_a_thread_the_caller_works() {
         let offload = Offload::default();
