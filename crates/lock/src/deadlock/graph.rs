@@ -34,6 +34,9 @@
 //! All detectors share this graph: it is what the search searches, the edges that other detectors
 //! judge, and the checker that detects false victims.
 
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;
+
 use crate::{
     identity::LockId,
     owner::LockOwner,

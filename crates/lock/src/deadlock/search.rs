@@ -58,6 +58,9 @@
 //!   they are broken too. A later request of `x` is a new wait with its own store and its own
 //!   search.
 //!
+//! `graph/tests.rs` runs these cases step by step: the withdrawal comes between two steps of the
+//! search.
+//!
 //! # Why no owner dies without a deadlock (SEARCH-2)
 //! The search reads edges one after another, so it may find a cycle whose edges never existed at
 //! the same time. It therefore walks the path again (GRAPH-2). The withdrawal itself yields to a
