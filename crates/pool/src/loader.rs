@@ -171,3 +171,6 @@ impl LoaderShared {
         }
     }
 }
+
+#[cfg(all(test, loom))]
+mod models;

@@ -33,6 +33,19 @@ struct Alarms {
     /// The time at which the thread looks again by itself. An alarm that is not earlier need not
     /// wake it: most are dropped before their time.
     looks_at: Option<Instant>,
+    /// The time that a model has let pass.
+    #[cfg(loom)]
+    passed: std::time::Duration,
+}
+
+impl Alarms {
+    /// Returns the time that it is for the thread.
+    fn now(&self) -> Instant {
+        #[cfg(loom)]
+        return Instant::now() + self.passed;
+        #[cfg(not(loom))]
+        Instant::now()
+    }
 }
 
 impl Timer {
@@ -45,7 +58,7 @@ impl Timer {
     pub(crate) fn run(&self) {
         let mut alarms = self.alarms.lock();
         while alarms.runs {
-            let now = Instant::now();
+            let now = alarms.now();
             match alarms.wakers.first_key_value().map(|((at, _), _)| *at) {
                 Some(at) if at <= now => {
                     let waker = alarms.wakers.pop_first().map(|(_, waker)| waker);
@@ -126,6 +139,9 @@ impl Drop for Alarm {
         self.clear();
     }
 }
+
+#[cfg(all(test, loom))]
+mod models;
 
 #[cfg(test)]
 mod tests {
