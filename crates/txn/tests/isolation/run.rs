@@ -10,10 +10,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{
-        Arc,
-        mpsc::{self, Receiver, Sender},
-    },
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -25,9 +22,11 @@ use clearway_txn::{Engine, EngineOptions, Table};
 use clearway_variants::txn::{RangeProtocol, TxnVariant};
 
 use crate::{
+    driver::Driver,
     rig,
+    seat::Seat,
     session::Session,
-    spec::{Permutation, Spec},
+    spec::{self, Permutation, Spec},
 };
 
 /// The longest time that a step may take where the spec expects an answer.
@@ -35,34 +34,34 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// For how long nothing may happen before a step is said to wait.
 const CALM: Duration = Duration::from_millis(4);
 
-/// A session's thread, from outside.
-struct Seat {
+/// A session of a running permutation.
+struct Running {
     name: String,
-    orders: Sender<Vec<String>>,
-    answers: Receiver<String>,
+    seat: Seat,
     /// The step that has not answered.
     step: Option<String>,
     /// Its steps that came while it waited.
     later: VecDeque<String>,
 }
 
-impl Seat {
+impl Running {
     fn give(&mut self, step: &str, words: &[String]) {
-        self.orders.send(words.to_vec()).unwrap();
+        self.seat.give(words.to_vec());
         self.step = Some(step.to_string());
     }
 }
 
-/// Under which rules locks are taken.
+/// The rules by which locks are taken, and the way in which sessions wait for them.
 pub(crate) struct Locking {
     pub(crate) protocol: RangeProtocol,
     pub(crate) table: LockOptions,
+    pub(crate) driver: Driver,
 }
 
 impl Default for Locking {
     fn default() -> Locking {
         let table = LockOptions { wait_limit: None, ..LockOptions::default() };
-        Locking { protocol: RangeProtocol::Orthogonal, table }
+        Locking { protocol: RangeProtocol::Orthogonal, table, driver: Driver::Blocking }
     }
 }
 
@@ -84,15 +83,14 @@ pub(crate) fn permutation(
     locking: &Locking,
 ) -> Ran {
     let (engine, table) = start(spec, locking);
-    let defers = locking.protocol != RangeProtocol::Orthogonal;
-    let events = events(spec, permutation, expected, defers, (&engine, &table));
+    let events = events(spec, permutation, expected, locking, (&engine, &table));
     let stats = engine.stats().lock;
     Ran { events, contents: contents(&engine, &table), stats }
 }
 
 /// Everything in the table.
 pub(crate) fn contents(engine: &Arc<Engine>, table: &Table) -> String {
-    let mut session = Session::new(engine.clone(), table.clone());
+    let mut session = Session::new(engine.clone(), table.clone(), Driver::Blocking);
     let contents = session.perform(&["scan".to_string(), "[-,-]".to_string()]);
     session.perform(&["commit".to_string()]);
     contents
@@ -102,24 +100,17 @@ fn events(
     spec: &Spec,
     permutation: &Permutation,
     expected: Option<&[String]>,
-    defers: bool,
+    locking: &Locking,
     (engine, table): (&Arc<Engine>, &Table),
 ) -> Vec<String> {
+    let defers = locking.protocol != RangeProtocol::Orthogonal;
     thread::scope(|scope| {
-        let mut seats: Vec<Seat> = Vec::new();
-        for session in &spec.sessions {
-            let (orders, received) = mpsc::channel();
-            let (answer, answers) = mpsc::channel();
-            let state = Session::new(engine.clone(), table.clone());
-            scope.spawn(move || state.run(&received, &answer));
-            seats.push(Seat {
-                name: session.name.clone(),
-                orders,
-                answers,
-                step: None,
-                later: VecDeque::new(),
-            });
-        }
+        let seat = |session: &spec::Session| {
+            let state = Session::new(engine.clone(), table.clone(), locking.driver);
+            let seat = Seat::new(state, locking.driver, scope);
+            Running { name: session.name.clone(), seat, step: None, later: VecDeque::new() }
+        };
+        let mut seats: Vec<Running> = spec.sessions.iter().map(seat).collect();
         let mut events = Vec::new();
         for step in &permutation.steps {
             let before = events.len();
@@ -153,8 +144,8 @@ fn events(
 }
 
 /// Lets sessions that wait no more do what came while they waited.
-fn catch_up(spec: &Spec, engine: &Engine, seats: &mut [Seat], events: &mut Vec<String>) {
-    let free = |seat: &Seat| seat.step.is_none() && !seat.later.is_empty();
+fn catch_up(spec: &Spec, engine: &Engine, seats: &mut [Running], events: &mut Vec<String>) {
+    let free = |seat: &Running| seat.step.is_none() && !seat.later.is_empty();
     while let Some(seat) = seats.iter_mut().find(|seat| free(seat)) {
         let step = seat.later.pop_front().expect("it has one");
         let (_, words) = spec.find(&step).expect("a step of the spec");
@@ -175,7 +166,7 @@ pub(crate) fn start(spec: &Spec, locking: &Locking) -> (Arc<Engine>, Table) {
     let engine = Engine::open(Arc::new(MemoryDisk::new()), options).unwrap();
     let table = engine.create_table("t").unwrap();
     assert_ne!(table.id(), TreeId::CATALOGUE);
-    let mut setup = Session::new(engine.clone(), table.clone());
+    let mut setup = Session::new(engine.clone(), table.clone(), Driver::Blocking);
     for words in &spec.setup {
         let outcome = setup.perform(words);
         assert_eq!(outcome, "ok", "setup: {words:?}");
@@ -197,7 +188,7 @@ fn of_engine(engine: &Engine, step: &str) -> &'static str {
 /// Collects answers until each session has answered or waits. The answer to `step` comes first.
 fn settle(
     engine: &Engine,
-    seats: &mut [Seat],
+    seats: &mut [Running],
     step: &str,
     wish: &dyn Fn(&str) -> bool,
     events: &mut Vec<String>,
@@ -207,7 +198,7 @@ fn settle(
     loop {
         let waiting = engine.stats().lock.waiting;
         for seat in seats.iter_mut() {
-            if let Ok(outcome) = seat.answers.try_recv() {
+            if let Some(outcome) = seat.seat.answer() {
                 let answered = seat.step.take().expect("it was asked");
                 answers.push((answered != step, format!("{answered} {outcome}")));
                 calm_since = Instant::now();
@@ -235,20 +226,20 @@ fn settle(
 
 /// Ends the sessions one after the other, those that wait last: the end of one may let another go
 /// on.
-fn finish(engine: &Engine, mut seats: Vec<Seat>) {
+fn finish(engine: &Engine, mut seats: Vec<Running>) {
     while !seats.is_empty() {
         let at = seats.iter().position(|seat| seat.step.is_none());
-        let seat = seats.swap_remove(at.unwrap_or(0));
+        let mut seat = seats.swap_remove(at.unwrap_or(0));
         if seat.step.is_some() {
-            seat.answers.recv_timeout(4 * PATIENCE).expect("a step waits for ever");
+            seat.seat.answer_within(4 * PATIENCE).expect("a step waits for ever");
         }
-        seat.orders.send(vec!["rollback".to_string()]).unwrap();
-        seat.answers.recv().unwrap();
+        seat.seat.give(vec!["rollback".to_string()]);
+        seat.seat.answer_within(4 * PATIENCE).expect("a rollback waits for ever");
         let begun = Instant::now();
         for other in seats.iter_mut().filter(|other| other.step.is_some()) {
             // It may have been waiting for the one that has ended.
             while begun.elapsed() < 4 * CALM && other.step.is_some() {
-                if other.answers.recv_timeout(CALM).is_ok() {
+                if other.seat.answer_within(CALM).is_some() {
                     other.step = None;
                 }
             }

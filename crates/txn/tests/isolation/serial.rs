@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 
 use crate::{
+    driver::Driver,
     run::{self, Ran},
     session::Session,
     spec::Spec,
@@ -54,7 +55,7 @@ fn transactions(spec: &Spec, ran: &Ran) -> Result<Vec<Transaction>, String> {
 pub(crate) fn judge(spec: &Spec, ran: &Ran) -> Result<(), String> {
     let (engine, table) = run::start(spec, &run::Locking::default());
     for transaction in transactions(spec, ran)? {
-        let mut session = Session::new(engine.clone(), table.clone());
+        let mut session = Session::new(engine.clone(), table.clone(), Driver::Blocking);
         for (words, answer) in &transaction.steps {
             let alone = session.perform(words);
             if alone != *answer {

@@ -1,54 +1,51 @@
-//! One session: a thread with at most one transaction, doing one operation at a time.
+//! One session: at most one transaction, which does one operation at a time.
 
-use std::{
-    collections::HashMap,
-    ops::Bound,
-    sync::{
-        Arc,
-        mpsc::{Receiver, Sender},
-    },
-    time::Duration,
-};
+use std::{collections::HashMap, ops::Bound, sync::Arc, time::Duration};
 
 use clearway_base::{Error, Lsn, Result};
 use clearway_lock::{AbsoluteMode, WaitLimit};
+use clearway_sync::block_on;
 use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{Engine, Savepoint, Table, TableCursor, Transaction};
+use clearway_txn::{Engine, Savepoint, Table, TableCursor};
 
-/// The limit of each lock wait. Only a deadlock that was not found reaches it: then the spec fails,
-/// and reports what happened, instead of hanging.
+use crate::driver::{DrivenTransaction, Driver};
+
+/// The limit of each lock wait of a thread. Only a deadlock that was not found reaches it: then the
+/// spec fails, and reports what happened, instead of hanging. Tasks wait without a limit: no thread
+/// waits for them, and an engine without background threads wakes a task that has a limit again and
+/// again, which would hide a wake-up that was lost.
 const WAIT_MAX: Duration = Duration::from_secs(8);
 
 /// The state of a session between operations.
 pub(crate) struct Session {
     engine: Arc<Engine>,
     table: Table,
-    txn: Option<Transaction>,
+    driver: Driver,
+    txn: Option<DrivenTransaction>,
     savepoints: HashMap<String, Savepoint>,
     cursor: Option<TableCursor>,
     wait: WaitLimit,
 }
 
 impl Session {
-    pub(crate) fn new(engine: Arc<Engine>, table: Table) -> Session {
+    pub(crate) fn new(engine: Arc<Engine>, table: Table, driver: Driver) -> Session {
         let (txn, savepoints, cursor) = (None, HashMap::new(), None);
-        Session { engine, table, txn, savepoints, cursor, wait: WaitLimit::For(WAIT_MAX) }
+        let wait = match driver {
+            Driver::Blocking => WaitLimit::For(WAIT_MAX),
+            Driver::Task | Driver::DroppingTask => WaitLimit::Forever,
+        };
+        Session { engine, table, driver, txn, savepoints, cursor, wait }
     }
 
-    /// Performs each operation of `orders`, and sends its outcome.
-    pub(crate) fn run(mut self, orders: &Receiver<Vec<String>>, outcomes: &Sender<String>) {
-        for words in orders {
-            let outcome = self.perform(&words);
-            if outcomes.send(outcome).is_err() {
-                return;
-            }
-        }
-    }
-
-    /// One operation, as a word or a few.
+    /// Performs one operation, and blocks as long as it waits.
     pub(crate) fn perform(&mut self, words: &[String]) -> String {
+        block_on(self.outcome(words))
+    }
+
+    /// Returns the outcome of one operation, as a word or a few.
+    pub(crate) async fn outcome(&mut self, words: &[String]) -> String {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        match self.attempt(&words) {
+        match self.attempt(&words).await {
             Ok(outcome) => outcome,
             Err(error @ Error::Deadlock { .. }) => {
                 self.forget();
@@ -63,54 +60,57 @@ impl Session {
         self.savepoints.clear();
     }
 
-    fn attempt(&mut self, words: &[&str]) -> Result<String> {
+    async fn attempt(&mut self, words: &[&str]) -> Result<String> {
         if let ["commit"] | ["rollback"] = words {
-            return self.end(words[0]);
+            return self.end(words[0]).await;
         }
         if let ["nowait"] = words {
             self.wait = WaitLimit::NoWait;
             return Ok("ok".into());
         }
         let (engine, table) = (self.engine.clone(), self.table.clone());
-        let txn = self.txn.get_or_insert_with(|| engine.begin());
+        let begin = || DrivenTransaction::begin(&engine, self.driver);
+        let txn = self.txn.get_or_insert_with(begin);
         txn.set_wait_limit(self.wait);
         match *words {
-            ["get", key] => Ok(shown(txn.get(&table, &bytes(key))?)),
-            ["lock", key] => Ok(shown(txn.get_for_update(&table, &bytes(key))?)),
-            ["insert", key, value] => done(txn.insert(&table, &bytes(key), &bytes(value))),
-            ["put", key, value] => done(txn.put(&table, &bytes(key), &bytes(value)).map(drop)),
-            ["update", key, value] => done(txn.update(&table, &bytes(key), &bytes(value))),
-            ["delete", key] => done(txn.delete(&table, &bytes(key))),
+            ["get", key] => Ok(shown(txn.get(&table, &bytes(key), ReadIntent::Read).await?)),
+            ["lock", key] => Ok(shown(txn.get(&table, &bytes(key), ReadIntent::Update).await?)),
+            ["insert", key, value] => done(txn.insert(&table, &bytes(key), &bytes(value)).await),
+            ["put", key, value] => {
+                done(txn.put(&table, &bytes(key), &bytes(value)).await.map(drop))
+            }
+            ["update", key, value] => done(txn.update(&table, &bytes(key), &bytes(value)).await),
+            ["delete", key] => done(txn.delete(&table, &bytes(key)).await),
             ["fill", first, last, value] => {
                 let ends = [first, last].map(|key| key.as_bytes()[0]);
                 for key in ends[0]..=ends[1] {
-                    txn.put(&table, &[key], &bytes(value))?;
+                    txn.put(&table, &[key], &bytes(value)).await?;
                 }
                 Ok("ok".into())
             }
-            ["lock_table", mode] => done(txn.lock_table(&table, absolute(mode))),
-            ["lock_database", mode] => done(txn.lock_database(absolute(mode))),
+            ["lock_table", mode] => done(txn.lock_table(&table, absolute(mode)).await),
+            ["lock_database", mode] => done(txn.lock_database(absolute(mode)).await),
             ["savepoint", name] => {
-                let savepoint = txn.savepoint()?;
+                let savepoint = txn.savepoint().await?;
                 self.savepoints.insert(name.into(), savepoint);
                 Ok("ok".into())
             }
             ["rollback_to", name] => {
-                txn.rollback_to(&self.savepoints[name])?;
+                txn.rollback_to(&self.savepoints[name]).await?;
                 Ok("ok".into())
             }
             ["open", range, ref how @ ..] => {
-                self.cursor = Some(open(txn, &table, range, how)?);
+                self.cursor = Some(open(txn, &table, range, how).await?);
                 Ok("ok".into())
             }
             ["next"] => {
                 let cursor = self.cursor.as_mut().expect("an open cursor");
-                Ok(entry(cursor.next(txn)?))
+                Ok(entry(txn.next(cursor).await?))
             }
             ["scan", range, ref how @ ..] => {
-                let mut cursor = open(txn, &table, range, how)?;
+                let mut cursor = open(txn, &table, range, how).await?;
                 let mut found = Vec::new();
-                while let Some(next) = cursor.next(txn)? {
+                while let Some(next) = txn.next(&mut cursor).await? {
                     found.push(entry(Some(next)));
                 }
                 Ok(if found.is_empty() { "nothing".into() } else { found.join(" ") })
@@ -119,15 +119,15 @@ impl Session {
         }
     }
 
-    fn end(&mut self, how: &str) -> Result<String> {
+    async fn end(&mut self, how: &str) -> Result<String> {
         self.cursor = None;
         self.savepoints.clear();
         let Some(txn) = self.txn.take() else { return Ok("nothing to end".into()) };
         if how == "rollback" {
-            txn.rollback()?;
+            txn.rollback().await?;
             return Ok("ok".into());
         }
-        let ack = txn.commit()?.ack;
+        let ack = txn.commit().await?.ack;
         let durable = ack == Lsn::ZERO || ack <= self.engine.log().durable();
         Ok(if durable { "durable".into() } else { "committed".into() })
     }
@@ -179,7 +179,12 @@ fn entry(entry: Option<(Vec<u8>, Vec<u8>)>) -> String {
 }
 
 /// Opens a cursor on a range like `[b,d)`, in which `-` is the end of all keys on that side.
-fn open(txn: &mut Transaction, table: &Table, range: &str, how: &[&str]) -> Result<TableCursor> {
+async fn open(
+    txn: &mut DrivenTransaction,
+    table: &Table,
+    range: &str,
+    how: &[&str],
+) -> Result<TableCursor> {
     let (lower, upper) = range.split_once(',').expect("a range has a comma");
     let bound = |word: &str, bracket: char| match (word, bracket) {
         ("-", _) => Bound::Unbounded,
@@ -191,7 +196,7 @@ fn open(txn: &mut Transaction, table: &Table, range: &str, how: &[&str]) -> Resu
     let direction =
         if how.contains(&"desc") { Direction::Descending } else { Direction::Ascending };
     let intent = if how.contains(&"lock") { ReadIntent::Update } else { ReadIntent::Read };
-    let mut cursor = txn.cursor(table, low, high, direction, intent)?;
+    let mut cursor = txn.cursor(table, (low, high), direction, intent).await?;
     if how.contains(&"skip") {
         cursor.skip_locked();
     }

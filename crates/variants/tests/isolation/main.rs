@@ -1,5 +1,7 @@
 //! The isolation specs of the transactions with other parts of the lock table.
 
+#[path = "../../../txn/tests/isolation/driver.rs"]
+mod driver;
 #[path = "../../../txn/tests/isolation/files.rs"]
 mod files;
 #[path = "../../../txn/tests/rig/mod.rs"]
@@ -7,6 +9,8 @@ mod rig;
 #[allow(dead_code)] // The tests of the transactions use all of it.
 #[path = "../../../txn/tests/isolation/run.rs"]
 mod run;
+#[path = "../../../txn/tests/isolation/seat.rs"]
+mod seat;
 #[path = "../../../txn/tests/isolation/session.rs"]
 mod session;
 #[allow(dead_code)] // The tests of the transactions use all of it.
@@ -19,6 +23,7 @@ use clearway_variants::lock::{
     DeadlockMethod, Digests, IntentMethod, LockVariant, LockVariants, VictimPolicy,
 };
 
+use driver::Driver;
 use files::{load, names};
 use run::Locking;
 
@@ -65,17 +70,19 @@ fn deadlocks_under_other_methods() {
     check_method(DeadlockMethod::WaitDie, Closer);
 }
 
-/// Intent locks may be kept in any way: the outcomes are the same.
+/// Intent locks may be kept in any way, and awaited in any way: the outcomes are the same.
 fn check_intents(method: IntentMethod) {
     for name in names() {
         let (path, _, spec) = load(&name);
-        let mut locking = Locking::default();
-        locking.table = locking.table.lock_variant(method);
-        for permutation in &spec.permutations {
-            let expected = &permutation.expected;
-            let ran = run::permutation(&spec, permutation, Some(expected), &locking);
-            let line = permutation.line;
-            assert_eq!(&ran.events, expected, "{}:{line}, {method:?}", path.display());
+        for driver in Driver::ALL {
+            let mut locking = Locking { driver, ..Locking::default() };
+            locking.table = locking.table.lock_variant(method);
+            for permutation in &spec.permutations {
+                let expected = &permutation.expected;
+                let ran = run::permutation(&spec, permutation, Some(expected), &locking);
+                let place = format!("{}:{}", path.display(), permutation.line);
+                assert_eq!(&ran.events, expected, "{place}, {method:?}, {driver:?}");
+            }
         }
     }
 }
