@@ -26,9 +26,9 @@ use crate::{
 pub const TABLES: [&str; 2] = ["account", "history"];
 
 /// One transfer in this many first does work that it undoes.
-const UNDONE_EVERY: u64 = 5;
+pub const UNDONE_EVERY: u64 = 5;
 /// The client of history rows that are always undone.
-const UNDONE_CLIENT: u64 = u64::MAX;
+pub const UNDONE_CLIENT: u64 = u64::MAX;
 
 /// The size of a bank.
 #[derive(Clone, Copy, Debug)]
@@ -77,11 +77,13 @@ pub fn number(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 impl BankTransfer {
-    fn history_key(&self) -> [u8; 16] {
+    /// Returns the key of its row in the history.
+    pub fn history_key(&self) -> [u8; 16] {
         pair(self.client, self.sequence)
     }
 
-    fn history_row(&self) -> Vec<u8> {
+    /// Returns its row in the history.
+    pub fn history_row(&self) -> Vec<u8> {
         [self.from, self.to, self.amount].map(u64::to_be_bytes).concat()
     }
 }
@@ -128,10 +130,21 @@ impl Bank {
         let (key, mut row) = (account.to_be_bytes(), Vec::new());
         tx.get_for_update(accounts, &key, &mut row)?;
         let balance = number(&row, 0).unwrap_or(0).wrapping_add(amount);
+        self.fill_row(&mut row, balance);
+        tx.put(accounts, &key, &row)
+    }
+
+    /// Returns the row of an account with this balance.
+    pub fn row(&self, balance: u64) -> Vec<u8> {
+        let mut row = Vec::new();
+        self.fill_row(&mut row, balance);
+        row
+    }
+
+    fn fill_row(&self, row: &mut Vec<u8>, balance: u64) {
         row.clear();
         row.extend(balance.to_be_bytes());
         row.resize(8 + self.padding, b'.');
-        tx.put(accounts, &key, &row)
     }
 }
 

@@ -23,9 +23,10 @@ pub(crate) const BATCH: u64 = 24;
 const CHUNK: usize = 5_000;
 
 /// The tables.
+#[derive(Clone)]
 pub(crate) struct Books {
     db: Database,
-    bank: BankTables<Table>,
+    pub(crate) bank: BankTables<Table>,
     pub(crate) batch: Table,
 }
 

@@ -3,6 +3,7 @@
 use std::{
     collections::VecDeque,
     io::Write,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -13,7 +14,7 @@ use clearway_testkit::{Random, failpoint};
 
 use crate::{
     bank::{BANK, BATCH, Books},
-    patterned, restless,
+    patterned, restless, tasks,
 };
 
 pub(crate) const ROLE: &str = "CLEARWAY_KILL_ROLE";
@@ -53,6 +54,24 @@ impl Role {
         roles.into_iter().find(|role| role.name() == name)
     }
 }
+
+/// The way in which the transactions of a child's load wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Driver {
+    Blocking,
+    Tasks,
+}
+
+impl Driver {
+    /// Returns the driver of a child. No three successive seeds have the same one, and of the seeds
+    /// with the same options, or the same order of keys, about half have each.
+    pub(crate) fn of(seed: u64) -> Driver {
+        if seed.count_ones().is_multiple_of(2) { Driver::Blocking } else { Driver::Tasks }
+    }
+}
+
+/// The line with which a child reports that its load is done by tasks.
+pub(crate) const BY_TASKS: &str = "tasks";
 
 /// Options that vary with the seed: caches from tight to ample, checkpoints from frequent to rare.
 pub(crate) fn options(role: Role, seed: u64) -> Options {
@@ -107,19 +126,22 @@ pub(crate) fn say(lines: &str) {
 
 /// Starts the threads of the load.
 fn load(db: &Database, seed: u64) {
+    let driver = Driver::of(seed);
     for agent in 0..AGENTS {
         let db = db.clone();
         thread::spawn(move || {
             let books = Books::open(&db).unwrap();
-            exit_on_error(pipeline(&db, &books, agent, Random::new(seed * 31 + agent)));
+            exit_on_error(clients(&db, &books, agent, driver, Random::new(seed * 31 + agent)));
         });
     }
     let filled = db.clone();
-    thread::spawn(move || exit_on_error(patterned::fill(&filled, seed, Random::new(seed * 41))));
+    thread::spawn(move || {
+        exit_on_error(patterned::fill(&filled, seed, driver, Random::new(seed * 41)));
+    });
     let db = db.clone();
     thread::spawn(move || {
         let books = Books::open(&db).unwrap();
-        exit_on_error(batches(&db, &books, seed, Random::new(seed * 37)));
+        exit_on_error(batches(&db, &books, seed, driver, Random::new(seed * 37)));
     });
 }
 
@@ -130,11 +152,33 @@ pub(crate) fn exit_on_error(result: Result<()>) {
     }
 }
 
+/// The clients of an agent.
+pub(crate) fn clients_of(agent: u64) -> Range<u64> {
+    agent * CLIENTS..(agent + 1) * CLIENTS
+}
+
+/// Performs the transfers of an agent's clients.
+pub(crate) fn clients(
+    db: &Database,
+    books: &Books,
+    agent: u64,
+    driver: Driver,
+    random: Random,
+) -> Result<()> {
+    match driver {
+        Driver::Blocking => pipeline(db, books, agent, random),
+        Driver::Tasks => {
+            say(&format!("\n{BY_TASKS}\n"));
+            tasks::clients(db, books, agent, random)
+        }
+    }
+}
+
 /// Keeps one transaction of each of its clients in progress, and reports the acknowledged ones.
-pub(crate) fn pipeline(db: &Database, books: &Books, agent: u64, mut random: Random) -> Result<()> {
+fn pipeline(db: &Database, books: &Books, agent: u64, mut random: Random) -> Result<()> {
     let mut under_way: VecDeque<(u64, u64, Pending<()>)> = VecDeque::new();
     let mut free: VecDeque<(u64, u64)> = VecDeque::new();
-    for client in agent * CLIENTS..(agent + 1) * CLIENTS {
+    for client in clients_of(agent) {
         free.push_back((client, books.last_sequence(client)?));
     }
     let mut lines = String::new();
@@ -182,14 +226,21 @@ fn abort(db: &Database, books: &Books, transfer: &BankTransfer) -> Result<()> {
 
 /// Runs long transactions of many rows and rolls some of them back, so that a kill leaves much to
 /// undo.
-pub(crate) fn batches(db: &Database, books: &Books, writer: u64, mut random: Random) -> Result<()> {
+pub(crate) fn batches(
+    db: &Database,
+    books: &Books,
+    writer: u64,
+    driver: Driver,
+    mut random: Random,
+) -> Result<()> {
+    if driver == Driver::Tasks {
+        return tasks::block_on(tasks::batches(db, books, writer, random));
+    }
     for batch in 0.. {
         let mut tx = db.begin();
         for index in 0..BATCH {
             let key = [&pair(writer, batch)[..], &index.to_be_bytes()].concat();
-            // Values from nothing to overflow pages.
-            let len = [0, 50, 700, 9_000][random.below(4) as usize];
-            tx.put(&books.batch, key, vec![7; len])?;
+            tx.put(&books.batch, key, batch_value(&mut random))?;
             if index % 8 == 7 {
                 thread::yield_now();
             }
@@ -201,4 +252,9 @@ pub(crate) fn batches(db: &Database, books: &Books, writer: u64, mut random: Ran
         }
     }
     Ok(())
+}
+
+/// Returns a value of a batch: from nothing to overflow pages.
+pub(crate) fn batch_value(random: &mut Random) -> Vec<u8> {
+    vec![7; [0, 50, 700, 9_000][random.below(4) as usize]]
 }

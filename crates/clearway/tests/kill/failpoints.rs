@@ -10,7 +10,7 @@ use clearway_base::failpoint::Failpoint;
 use clearway_testkit::Drawn;
 use clearway_testkit::Random;
 
-use super::{Acknowledged, Victim, directory, options, setting};
+use super::{Acknowledged, Totals, Victim, directory, options, setting};
 use crate::{child::Role, patterned::order_of, restless};
 
 /// Chains for each point, unless the environment says otherwise.
@@ -140,8 +140,8 @@ impl Drop for Chain {
 impl Chain {
     /// Runs all incarnations and checks the database. Returns the number that were killed at their
     /// point, the number of acknowledged transactions, and the patterns of keys that were loaded.
-    fn run(&self) -> (u64, u64, Drawn) {
-        let (place, mut acknowledged) = (directory(), Acknowledged::new());
+    fn run(&self) -> (u64, Totals, Drawn) {
+        let (place, mut acknowledged) = (directory(), Acknowledged::default());
         let path = place.path().join("db");
         let mut hits = 0;
         for (number, stop) in self.stops.iter().enumerate() {
@@ -155,8 +155,7 @@ impl Chain {
         let drawn = restless::check(&db, &acknowledged);
         db.verify().unwrap();
         db.close().unwrap();
-        let clients = acknowledged.iter().filter(|(client, _)| **client < super::NO_CLIENT);
-        (hits, clients.map(|(_, sequence)| sequence).sum(), drawn)
+        (hits, acknowledged.totals(), drawn)
     }
 }
 
@@ -167,11 +166,11 @@ fn killed_at_a_failpoint_a_database_keeps_every_acknowledged_transaction() {
     if let Ok(line) = std::env::var("CLEARWAY_KILL_AT") {
         let chain = Chain { stops: line.split(',').map(Stop::parse).collect(), seed };
         let (hits, acknowledged, _) = chain.run();
-        println!("{hits} kills, {acknowledged} acknowledged transactions, all found");
+        println!("{hits} kills, {acknowledged}, all found");
         return;
     }
     let mut random = Random::new(seed ^ 0xFA11);
-    let (mut runs, mut hits, mut acknowledged) = (0, 0, 0);
+    let (mut runs, mut hits, mut acknowledged) = (0, 0, Totals::default());
     let mut drawn = Drawn::default();
     for round in 0..setting("CLEARWAY_KILL_ROUNDS", ROUNDS).max(1) {
         for stops in chains(&mut random, round) {
@@ -180,7 +179,7 @@ fn killed_at_a_failpoint_a_database_keeps_every_acknowledged_transaction() {
             let (chain_hits, chain_acknowledged, met) = chain.run();
             drawn.merge(&met);
             hits += chain_hits;
-            acknowledged += chain_acknowledged;
+            acknowledged.add(chain_acknowledged);
         }
     }
     // Incarnations that end early load little, so some orders may be missing yet.
@@ -193,15 +192,15 @@ fn killed_at_a_failpoint_a_database_keeps_every_acknowledged_transaction() {
         drawn.merge(&met);
         runs += 1;
         hits += chain_hits;
-        acknowledged += chain_acknowledged;
+        acknowledged.add(chain_acknowledged);
     }
     let points = Failpoint::ALL.len();
     println!("{drawn}");
     assert_eq!(drawn.missing_orders(), Vec::<&str>::new(), "orders that no incarnation has loaded");
     println!(
-        "{hits} of {runs} processes died at one of {points} failpoints, {acknowledged} \
-         acknowledged transactions, all found"
+        "{hits} of {runs} processes died at one of {points} failpoints, {acknowledged}, all found"
     );
     assert!(hits * 2 > runs as u64, "most passages were never reached");
-    assert!(acknowledged > hits, "the load acknowledged next to nothing");
+    acknowledged.assert_both_drivers();
+    assert!(acknowledged.all > hits, "the load acknowledged next to nothing");
 }

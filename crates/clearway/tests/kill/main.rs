@@ -15,6 +15,7 @@ mod failpoints;
 mod patterned;
 mod power;
 mod restless;
+mod tasks;
 mod traced;
 
 use std::{
@@ -63,13 +64,60 @@ fn directory() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// The acknowledged transactions: the highest sequence of each client, over all incarnations.
-type Acknowledged = HashMap<u64, u64>;
+/// The acknowledged transactions of all incarnations of a database.
+#[derive(Default)]
+struct Acknowledged {
+    /// The highest sequence of each client.
+    highest: HashMap<u64, u64>,
+    /// The number of transactions that children acknowledged whose clients are tasks.
+    by_tasks: u64,
+}
+
+impl Acknowledged {
+    fn totals(&self) -> Totals {
+        let clients = self.highest.iter().filter(|(client, _)| **client < NO_CLIENT);
+        Totals { all: clients.map(|(_, sequence)| sequence).sum(), by_tasks: self.by_tasks }
+    }
+}
+
+/// Numbers of acknowledged transactions.
+#[derive(Clone, Copy, Default)]
+struct Totals {
+    all: u64,
+    by_tasks: u64,
+}
+
+impl Totals {
+    fn add(&mut self, other: Totals) {
+        self.all += other.all;
+        self.by_tasks += other.by_tasks;
+    }
+
+    /// Panics unless both drivers have run transactions.
+    fn assert_both_drivers(self) {
+        assert!((1..self.all).contains(&self.by_tasks), "one driver ran alone: {self}");
+    }
+}
+
+impl std::fmt::Display for Totals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} acknowledged transactions, {} of them by tasks", self.all, self.by_tasks)
+    }
+}
+
+/// The report of a child until its end.
+#[derive(Default)]
+struct Heard {
+    /// Clients with the sequences that were acknowledged to them.
+    acknowledged: Vec<(u64, u64)>,
+    is_open: bool,
+    has_tasks: bool,
+}
 
 /// A running child; killed when it goes out of scope.
 struct Victim {
     process: Child,
-    reader: thread::JoinHandle<(Vec<(u64, u64)>, bool)>,
+    reader: thread::JoinHandle<Heard>,
     opened: std::sync::mpsc::Receiver<()>,
 }
 
@@ -101,7 +149,7 @@ impl Victim {
         let output = process.stdout.take().unwrap();
         let (sender, opened) = std::sync::mpsc::channel();
         let reader = thread::spawn(move || {
-            let (mut acknowledged, mut open) = (Vec::new(), false);
+            let mut heard = Heard::default();
             let mut lines = BufReader::new(output);
             let mut line = String::new();
             // A line without its end was cut off by the kill and is ignored.
@@ -109,17 +157,19 @@ impl Victim {
                 let words: Vec<&str> = line.split_whitespace().collect();
                 match words[..] {
                     ["open"] => {
-                        open = true;
+                        heard.is_open = true;
                         let _ = sender.send(());
                     }
+                    [child::BY_TASKS] => heard.has_tasks = true,
                     ["ack", client, sequence] => {
-                        acknowledged.push((client.parse().unwrap(), sequence.parse().unwrap()))
+                        let numbers = (client.parse().unwrap(), sequence.parse().unwrap());
+                        heard.acknowledged.push(numbers);
                     }
                     _ => {}
                 }
                 line.clear();
             }
-            (acknowledged, open)
+            heard
         });
         Victim { process, reader, opened }
     }
@@ -160,14 +210,15 @@ impl Victim {
     }
 
     fn collect(self, acknowledged: &mut Acknowledged) -> bool {
-        let (lines, open) = self.reader.join().unwrap();
-        for (client, sequence) in lines {
-            let highest = acknowledged.entry(client).or_insert(0);
+        let heard = self.reader.join().unwrap();
+        for (client, sequence) in heard.acknowledged {
+            let highest = acknowledged.highest.entry(client).or_insert(0);
+            acknowledged.by_tasks += u64::from(heard.has_tasks && client < NO_CLIENT);
             let is_new = sequence > *highest || client >= NO_CLIENT && sequence == *highest;
             assert!(is_new, "client {client}: {sequence} after {highest}");
             *highest = sequence;
         }
-        open
+        heard.is_open
     }
 }
 
@@ -175,7 +226,7 @@ impl Victim {
 fn check(path: &Path, acknowledged: &Acknowledged, role: Role, seed: u64) -> Drawn {
     let db = options(role, seed).open(path).unwrap();
     let books = Books::open(&db).unwrap();
-    books.check(acknowledged);
+    books.check(&acknowledged.highest);
     let drawn = patterned::check(&db, &books, acknowledged);
     db.verify().unwrap();
     db.close().unwrap();
@@ -184,9 +235,9 @@ fn check(path: &Path, acknowledged: &Acknowledged, role: Role, seed: u64) -> Dra
 
 /// Kills children in a directory of their own. Returns the number of transactions that were
 /// acknowledged there and the patterns of keys that were loaded.
-fn kill_under_load(kills: Range<u64>, seed: u64) -> (u64, Drawn) {
+fn kill_under_load(kills: Range<u64>, seed: u64) -> (Totals, Drawn) {
     let mut random = Random::new(seed + kills.start);
-    let (place, mut acknowledged) = (directory(), Acknowledged::new());
+    let (place, mut acknowledged) = (directory(), Acknowledged::default());
     let (path, mut drawn) = (place.path().join("db"), Drawn::default());
     for kill in kills.clone() {
         let mut victim = Victim::start(&path, Role::Load, seed + kill);
@@ -197,14 +248,13 @@ fn kill_under_load(kills: Range<u64>, seed: u64) -> (u64, Drawn) {
             drawn = check(&path, &acknowledged, Role::Load, seed + kill);
         }
     }
-    let clients = acknowledged.iter().filter(|(client, _)| **client < NO_CLIENT);
-    (clients.map(|(_, sequence)| sequence).sum(), drawn)
+    (acknowledged.totals(), drawn)
 }
 
 #[test]
 fn killed_under_load_a_database_keeps_every_acknowledged_transaction() {
     let (kills, seed) = (setting("CLEARWAY_KILLS", KILLS), setting("CLEARWAY_KILL_SEED", 1));
-    let (next, total) = (AtomicU64::new(0), AtomicU64::new(0));
+    let (next, totals) = (AtomicU64::new(0), Mutex::new(Totals::default()));
     let drawn = Mutex::new(Drawn::default());
     // Two directories at a time: most of the time of a kill is spent waiting for it.
     let worker = || loop {
@@ -214,25 +264,26 @@ fn killed_under_load_a_database_keeps_every_acknowledged_transaction() {
         }
         let last = kills.min(first + KILLS_PER_DIRECTORY);
         let (acknowledged, met) = kill_under_load(first..last, seed);
-        total.fetch_add(acknowledged, Ordering::Relaxed);
+        totals.lock().unwrap().add(acknowledged);
         drawn.lock().unwrap().merge(&met);
     };
     std::thread::scope(|scope| {
         scope.spawn(worker);
         scope.spawn(worker);
     });
-    let total = total.into_inner();
+    let totals = totals.into_inner().unwrap();
     let drawn = drawn.into_inner().unwrap();
     println!("{drawn}");
-    println!("{kills} kills, {total} acknowledged transactions, all found");
+    println!("{kills} kills, {totals}, all found");
     if kills >= KILLS {
+        totals.assert_both_drivers();
         assert_eq!(
             drawn.missing_orders(),
             Vec::<&str>::new(),
             "orders that no incarnation has loaded"
         );
     }
-    assert!(total > kills, "the load acknowledged next to nothing");
+    assert!(totals.all > kills, "the load acknowledged next to nothing");
 }
 
 #[test]
@@ -242,7 +293,7 @@ fn killed_during_recovery_a_database_keeps_every_acknowledged_transaction() {
     let mut random = Random::new(seed ^ 0xDEAD);
     let mut before_open = 0;
     for round in 0..rounds.max(1) {
-        let (place, mut acknowledged) = (directory(), Acknowledged::new());
+        let (place, mut acknowledged) = (directory(), Acknowledged::default());
         let path = place.path().join("db");
         // No checkpoints: all of the load is replayed by each recovery that comes through.
         let mut victim = Victim::start(&path, Role::LoadWithoutCheckpoints, seed + round);

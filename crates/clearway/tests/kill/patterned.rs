@@ -9,13 +9,14 @@
 
 use std::collections::BTreeMap;
 
-use clearway::{Database, Result, Transaction};
+use clearway::{AsyncTransaction, Database, Result, Table, Transaction};
 use clearway_testkit::{Drawn, Lengths, Limits, Order, Pattern, Random, Step};
 
 use crate::{
     Acknowledged, NO_CLIENT,
     bank::{Books, number},
-    child::say,
+    child::{Driver, say},
+    tasks,
 };
 
 /// The client that acknowledges the steps of incarnation 0; the numbers of the others follow.
@@ -52,38 +53,86 @@ fn table_name(incarnation: u64) -> String {
     names.table_name(incarnation % INCARNATIONS, NAME_LEN_MAX)
 }
 
+/// Steps of a pattern that one transaction takes.
+struct Part {
+    table: Table,
+    progress: Table,
+    steps: Vec<Step>,
+    /// The row of the progress: the incarnation, and the number of its steps afterwards.
+    row: ([u8; 8], [u8; 8]),
+}
+
+impl Part {
+    fn apply(&self, tx: &mut Transaction) -> Result<()> {
+        for step in &self.steps {
+            match step {
+                Step::Put { key, value } => drop(tx.put(&self.table, key, value)?),
+                Step::Delete { key } => tx.delete(&self.table, key)?,
+            }
+        }
+        tx.put(&self.progress, self.row.0, self.row.1).map(drop)
+    }
+
+    async fn apply_as_task(&self, tx: &mut AsyncTransaction) -> Result<()> {
+        for step in &self.steps {
+            match step {
+                Step::Put { key, value } => drop(tx.put(&self.table, key, value).await?),
+                Step::Delete { key } => tx.delete(&self.table, key).await?,
+            }
+        }
+        tx.put(&self.progress, self.row.0, self.row.1).await.map(drop)
+    }
+
+    /// Commits the steps, often after an attempt that is rolled back.
+    fn commit(&self, db: &Database, random: &mut Random) -> Result<()> {
+        if random.below(6) == 0 {
+            let mut tx = db.begin();
+            self.apply(&mut tx)?;
+            tx.rollback()?;
+        }
+        match random.below(3) {
+            0 => db.submit("pattern", |tx| self.apply(tx))?.wait(),
+            _ => db.transact("pattern", |tx| self.apply(tx)),
+        }
+    }
+
+    /// As [`commit`](Part::commit), for a task.
+    async fn commit_as_task(&self, db: &Database, random: &mut Random) -> Result<()> {
+        if random.below(6) == 0 {
+            let mut tx = db.begin_async("pattern");
+            self.apply_as_task(&mut tx).await?;
+            if random.one_in(2) {
+                tx.rollback().await?;
+            }
+        }
+        db.transact_async("pattern", async |mut tx| self.apply_as_task(&mut tx).await).await
+    }
+}
+
 /// Continues the pattern of an incarnation after its last committed step.
-pub(crate) fn fill(db: &Database, incarnation: u64, mut random: Random) -> Result<()> {
+pub(crate) fn fill(
+    db: &Database,
+    incarnation: u64,
+    driver: Driver,
+    mut random: Random,
+) -> Result<()> {
     let (table, progress) = (db.table(&table_name(incarnation))?, db.table(PROGRESS)?);
     let key = incarnation.to_be_bytes();
     let done = db.transact("progress", |tx| tx.get(&progress, key))?;
     let mut done = done.map_or(0, |row| number(&row, 0));
-    let mut steps = pattern(incarnation).steps(INSERTIONS).skip(done as usize);
+    let mut all = pattern(incarnation).steps(INSERTIONS).skip(done as usize);
     loop {
-        let some: Vec<Step> = steps.by_ref().take(1 + random.below(STEPS_MAX) as usize).collect();
-        if some.is_empty() {
+        let steps: Vec<Step> = all.by_ref().take(1 + random.below(STEPS_MAX) as usize).collect();
+        if steps.is_empty() {
             return Ok(());
         }
-        let after = done + some.len() as u64;
-        let apply = |tx: &mut Transaction| {
-            for step in &some {
-                match step {
-                    Step::Put { key, value } => drop(tx.put(&table, key, value)?),
-                    Step::Delete { key } => tx.delete(&table, key)?,
-                }
-            }
-            tx.put(&progress, key, after.to_be_bytes()).map(drop)
-        };
-        if random.below(6) == 0 {
-            let mut tx = db.begin();
-            apply(&mut tx)?;
-            tx.rollback()?;
+        done += steps.len() as u64;
+        let (table, progress) = (table.clone(), progress.clone());
+        let part = Part { table, progress, steps, row: (key, done.to_be_bytes()) };
+        match driver {
+            Driver::Blocking => part.commit(db, &mut random)?,
+            Driver::Tasks => tasks::block_on(part.commit_as_task(db, &mut random))?,
         }
-        match random.below(3) {
-            0 => db.submit("pattern", apply)?.wait()?,
-            _ => db.transact("pattern", apply)?,
-        }
-        done = after;
         say(&format!("ack {} {done}\n", FIRST + incarnation));
     }
 }
@@ -98,7 +147,9 @@ pub(crate) fn check(db: &Database, books: &Books, acknowledged: &Acknowledged) -
         }
         Err(_) => BTreeMap::new(),
     };
-    for (client, acknowledged) in acknowledged.iter().filter(|(client, _)| **client >= FIRST) {
+    for (client, acknowledged) in
+        acknowledged.highest.iter().filter(|(client, _)| **client >= FIRST)
+    {
         let done = progress.get(&(client - FIRST)).copied().unwrap_or(0);
         assert!(
             done >= *acknowledged,

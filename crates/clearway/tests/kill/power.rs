@@ -13,7 +13,7 @@ use std::{
 use clearway_sync::thread;
 use clearway_testkit::Random;
 
-use super::{Acknowledged, GRACE, Victim, check, directory, setting};
+use super::{Acknowledged, GRACE, Totals, Victim, check, directory, setting};
 use crate::child::Role;
 
 /// Cuts, unless the environment says otherwise.
@@ -71,8 +71,8 @@ impl Drop for Device {
 #[test]
 #[ignore = "a lane of its own: cargo xtask prove --minutes 5 --lane power"]
 fn a_power_cut_loses_no_acknowledged_transaction() {
-    let (place, mut acknowledged) = (directory(), Acknowledged::new());
-    let mut total = 0;
+    let (place, mut acknowledged) = (directory(), Acknowledged::default());
+    let mut total = Totals::default();
     let Some(device) = Device::make(place.path()) else {
         println!("SKIPPED: no file system can be made and mounted here");
         return;
@@ -83,7 +83,7 @@ fn a_power_cut_loses_no_acknowledged_transaction() {
     for cut in 0..setting("CLEARWAY_POWER_CUTS", CUTS) {
         if cut > 0 && cut % CUTS_A_DATABASE == 0 {
             std::fs::remove_dir_all(&path).unwrap();
-            total += std::mem::take(&mut acknowledged).values().sum::<u64>();
+            total.add(std::mem::take(&mut acknowledged).totals());
         }
         let mut victim = Victim::start(&path, Role::Load, seed + cut);
         victim.wait_open();
@@ -96,7 +96,7 @@ fn a_power_cut_loses_no_acknowledged_transaction() {
         assert!(device.unmount() && device.mount(), "the file system does not come back");
         check(&path, &acknowledged, Role::Load, seed + cut);
     }
-    total += acknowledged.values().sum::<u64>();
-    println!("{total} acknowledged transactions, all found");
-    assert!(total > 0);
+    total.add(acknowledged.totals());
+    println!("{total}, all found");
+    assert!(total.all > 0);
 }

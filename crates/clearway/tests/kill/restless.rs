@@ -21,7 +21,7 @@ use clearway_testkit::{Drawn, Random};
 use crate::{
     Acknowledged, NO_CLIENT,
     bank::{BANK, Books, number},
-    child::{AGENTS, Role, batches, exit_on_error, open, pipeline, say},
+    child::{AGENTS, Driver, Role, batches, clients, exit_on_error, open, say},
     patterned,
 };
 
@@ -66,14 +66,17 @@ pub(crate) fn run(path: &Path, seed: u64) -> ! {
 fn one_day(db: &Database, (incarnation, day): (u64, u64), random: &mut Random) -> Result<()> {
     let books = &Books::open(db)?;
     let seed = |n: u64| Random::new(day * 31 + n);
+    let driver = Driver::of(incarnation);
     thread::scope(|scope| {
         for agent in 0..AGENTS {
-            scope.spawn(move || until_closed(pipeline(db, books, agent, seed(agent))));
+            scope.spawn(move || until_closed(clients(db, books, agent, driver, seed(agent))));
         }
-        scope.spawn(move || until_closed(batches(db, books, day, seed(AGENTS))));
+        scope.spawn(move || until_closed(batches(db, books, day, driver, seed(AGENTS))));
         scope.spawn(move || until_closed(swap(db, books, seed(AGENTS + 1))));
         scope.spawn(move || until_closed(make_tables(db, books, seed(AGENTS + 2))));
-        scope.spawn(move || until_closed(patterned::fill(db, incarnation, seed(AGENTS + 3))));
+        scope.spawn(move || {
+            until_closed(patterned::fill(db, incarnation, driver, seed(AGENTS + 3)))
+        });
         thread::sleep(Duration::from_millis(DAY_MS / 2 + random.below(DAY_MS)));
         db.checkpoint()?;
         let mut tx = db.begin();
@@ -173,7 +176,7 @@ fn drop_if_there(db: &Database, name: &str) -> Result<()> {
 /// Checks what the children have left. Returns the patterns of keys that are in it.
 pub(crate) fn check(db: &Database, acknowledged: &Acknowledged) -> Drawn {
     let books = Books::open(db).unwrap();
-    books.check(acknowledged);
+    books.check(&acknowledged.highest);
     check_large(db, &books);
     check_scratch(db, &books, acknowledged);
     patterned::check(db, &books, acknowledged)
@@ -192,7 +195,7 @@ fn check_large(db: &Database, books: &Books) {
 
 fn check_scratch(db: &Database, books: &Books, acknowledged: &Acknowledged) {
     let last = books.last_sequence(TABLE_MAKER).unwrap();
-    let said = |what: u64| last > 0 && acknowledged.get(&what) == Some(&last);
+    let said = |what: u64| last > 0 && acknowledged.highest.get(&what) == Some(&last);
     let rows = |sequence: u64| {
         let table = db.open_table(&scratch_name(sequence));
         table.ok().map(|table| books.rows(&table))

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use clearway_testkit::Random;
 
-use super::{Acknowledged, GRACE, Victim, check, directory, setting};
+use super::{Acknowledged, GRACE, Totals, Victim, check, directory, setting};
 use crate::child::Role;
 
 /// The system calls with which the engine changes its files.
@@ -40,9 +40,9 @@ fn killed_at_a_system_call_a_database_keeps_every_acknowledged_transaction() {
     }
     let seed = setting("CLEARWAY_KILL_SEED", 1);
     let mut random = Random::new(seed ^ 0x57AC);
-    let mut struck = 0;
+    let (mut struck, mut totals) = (0, Totals::default());
     for round in 0..setting("CLEARWAY_TRACED", ROUNDS) {
-        let (place, mut acknowledged) = (directory(), Acknowledged::new());
+        let (place, mut acknowledged) = (directory(), Acknowledged::default());
         let path = place.path().join("db");
         // The first incarnation may be killed in the creation, the second in its recovery, the
         // third anywhere.
@@ -54,8 +54,9 @@ fn killed_at_a_system_call_a_database_keeps_every_acknowledged_transaction() {
             struck += u64::from(victim.die(&mut acknowledged, GRACE).is_some());
         }
         check(&path, &acknowledged, Role::Load, seed + round);
+        totals.add(acknowledged.totals());
     }
-    println!("{struck} processes died at a system call");
+    println!("{struck} processes died at a system call, {totals}");
     assert!(struck > 0, "no system call was struck");
 }
 
@@ -67,9 +68,9 @@ fn refused_a_system_call_a_database_keeps_every_acknowledged_transaction() {
         return;
     }
     let seed = setting("CLEARWAY_KILL_SEED", 1);
-    let mut random = Random::new(seed ^ 0xE10);
+    let (mut random, mut totals) = (Random::new(seed ^ 0xE10), Totals::default());
     for round in 0..setting("CLEARWAY_TRACED", ROUNDS) {
-        let (place, mut acknowledged) = (directory(), Acknowledged::new());
+        let (place, mut acknowledged) = (directory(), Acknowledged::default());
         let path = place.path().join("db");
         // Acknowledge some transactions first.
         let mut victim = Victim::start(&path, Role::Load, seed + round);
@@ -86,5 +87,7 @@ fn refused_a_system_call_a_database_keeps_every_acknowledged_transaction() {
         let victim = Victim::start_under(&wrapper, &path, Role::Load, seed + round + 1);
         victim.die(&mut acknowledged, GRACE);
         check(&path, &acknowledged, Role::Load, seed + round);
+        totals.add(acknowledged.totals());
     }
+    println!("{totals}, all found");
 }
