@@ -9,6 +9,10 @@
 //!
 //! The future of a task's call owns the transaction and the cursor. When it ends or is dropped,
 //! both come back, like a transaction that the façade lends to a closure.
+//!
+//! A task may be polled though it was not woken, and with another waker than before, as by an
+//! executor that has moved it. Then only the last waker counts, and the call must go on waiting: if
+//! it had anything to do, it should have been woken.
 
 use std::{
     cell::Cell,
@@ -25,6 +29,7 @@ use clearway_sync::{
     atomic::{AtomicBool, Ordering},
     block_on,
 };
+use clearway_testkit::Random;
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Committed, Engine, RetryContext, Savepoint, Table, TableCursor, Transaction};
 
@@ -59,6 +64,8 @@ pub(super) enum Returned {
 pub(super) enum Interrupt {
     /// The task waits: the same call is to be continued.
     Waits,
+    /// The call has ended in a poll for which its task was not woken: the wake-up was lost.
+    NotWoken,
     /// The engine has returned an error.
     Failed(Error),
 }
@@ -79,6 +86,8 @@ pub(super) struct Client {
     /// `None` while a call is in progress.
     held: Option<Held>,
     in_progress: Option<CallInProgress>,
+    /// Chooses the polls that have another waker than those before: one of two.
+    wakers: Random,
 }
 
 /// A call of a task that was polled and is not over.
@@ -109,7 +118,8 @@ impl Client {
         txn.set_wait_limit(limit);
         let (id, held) = (txn.id(), Some(Held { txn, cursor: None }));
         let is_hasty = is_task && limit == WaitLimit::NoWait;
-        Client { id, is_task, is_hasty, held, in_progress: None }
+        let wakers = Random::new(id.0);
+        Client { id, is_task, is_hasty, held, in_progress: None, wakers }
     }
 
     pub(super) fn id(&self) -> TxnId {
@@ -128,6 +138,11 @@ impl Client {
     /// Returns true if a step may do something: no call waits, or its task was woken.
     pub(super) fn is_runnable(&self) -> bool {
         self.in_progress.as_ref().is_none_or(|call| call.woken.0.load(Ordering::SeqCst))
+    }
+
+    /// Returns true if the next poll comes though the task was not woken.
+    pub(super) fn is_asleep(&self) -> bool {
+        !self.is_runnable() && !self.is_hasty
     }
 
     /// Returns true if the transaction has ended.
@@ -152,9 +167,16 @@ impl Client {
                 CallInProgress::begin(held, call())
             }
         };
+        let was_woken = in_progress.woken.0.swap(false, Ordering::SeqCst) || self.is_hasty;
+        if self.wakers.one_in(2) {
+            in_progress.woken = Arc::new(Woken(AtomicBool::new(false)));
+        }
         match in_progress.poll() {
             Poll::Ready(result) => {
                 self.held = in_progress.end();
+                if !was_woken {
+                    return Err(Interrupt::NotWoken);
+                }
                 result.map_err(Interrupt::Failed)
             }
             Poll::Pending => {
@@ -268,11 +290,11 @@ impl CallInProgress {
         let back = Back::default();
         let mut lent = Lent { held: Some(held), back: back.clone() };
         let run = async move { lent.held.as_mut().expect(IDLE).run(call).await };
-        CallInProgress { future: Box::pin(run), back, woken: Arc::default() }
+        let woken = Arc::new(Woken(AtomicBool::new(true)));
+        CallInProgress { future: Box::pin(run), back, woken }
     }
 
     fn poll(&mut self) -> Poll<Result<Returned>> {
-        self.woken.0.store(false, Ordering::SeqCst);
         let waker = Waker::from(self.woken.clone());
         self.future.as_mut().poll(&mut Context::from_waker(&waker))
     }
@@ -296,8 +318,7 @@ impl Drop for Lent {
     }
 }
 
-/// True once the task was woken.
-#[derive(Default)]
+/// True at first, and once the task was woken.
 struct Woken(AtomicBool);
 
 impl Wake for Woken {

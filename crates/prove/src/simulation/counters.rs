@@ -23,6 +23,8 @@ pub struct RunCounters {
     pub blocked: u64,
     /// Polls of tasks that went on waiting.
     pub waits: u64,
+    /// Polls of tasks that were not woken.
+    pub spurious: u64,
     /// Polls of tasks that were left waiting for a page.
     pub page_waits: u64,
     /// Page reads that completed after the poll that began them.
@@ -63,7 +65,7 @@ pub struct RunCounters {
 
 impl RunCounters {
     /// Returns every count with its name.
-    fn fields(&mut self) -> [(&'static str, &mut u64); 26] {
+    fn fields(&mut self) -> [(&'static str, &mut u64); 27] {
         [
             ("seeds", &mut self.seeds),
             ("steps", &mut self.steps),
@@ -73,6 +75,7 @@ impl RunCounters {
             ("rollbacks", &mut self.rollbacks),
             ("blocked", &mut self.blocked),
             ("waits", &mut self.waits),
+            ("spurious", &mut self.spurious),
             ("page_waits", &mut self.page_waits),
             ("late_reads", &mut self.late_reads),
             ("shared_reads", &mut self.shared_reads),
@@ -124,6 +127,7 @@ impl fmt::Display for RunCounters {
         writeln!(f, "blocked       {:>12}   full {}", self.blocked, self.full)?;
         let (cancelled, dropped) = (self.cancelled, self.dropped);
         writeln!(f, "tasks waited  {:>12}   deadlocks {}", self.waits, self.victims)?;
+        writeln!(f, "not woken     {:>12}", self.spurious)?;
         let (shared, failed) = (self.shared_reads, self.failed_reads);
         writeln!(f, "for pages     {:>12}   reads late {}", self.page_waits, self.late_reads)?;
         writeln!(f, "reads shared  {shared:>12}   failed {failed}")?;

@@ -40,10 +40,11 @@ pub fn run(choice: Choice) -> bool {
     all_passed && sees_late_reads
 }
 
-/// Returns true if tasks have waited for pages in each way, or the seeds are few; prints which way
-/// is missing. Otherwise a change of the plans could end these waits without anyone noticing.
+/// Returns true if tasks have waited in each way, or the seeds are few; prints what is missing.
+/// Otherwise a change of the plans could end these waits without anyone noticing.
 fn check_late_reads(counters: RunCounters) -> bool {
     let kinds = [
+        ("polls of tasks that were not woken", counters.spurious),
         ("polls left waiting for pages", counters.page_waits),
         ("late reads", counters.late_reads),
         ("late reads that several tasks waited for", counters.shared_reads),

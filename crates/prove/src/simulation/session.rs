@@ -169,6 +169,11 @@ impl Session {
         self.client.is_runnable()
     }
 
+    /// Returns true if the next step polls a task that was not woken.
+    pub(super) fn is_asleep(&self) -> bool {
+        self.client.is_asleep()
+    }
+
     /// Returns true if the transaction is a task's.
     pub(super) fn is_task(&self) -> bool {
         self.client.is_task()
@@ -515,6 +520,10 @@ fn call_of(operation: &Operation) -> &'static str {
 fn judge_interrupt(call: &str, interrupt: Interrupt) -> Verdict<Progress> {
     match interrupt {
         Interrupt::Waits => Ok(Progress::Waits),
+        Interrupt::NotWoken => {
+            let detail = format!("{call} has ended, and its task was not woken");
+            Err(Violation::new(Oracle::Liveness, detail))
+        }
         Interrupt::Failed(error) => classify(call, error),
     }
 }

@@ -296,6 +296,7 @@ impl World {
         }
         self.leave_pins(Some(at));
         let Some(mut session) = self.sessions[at].take() else { return Ok(()) };
+        self.counters.spurious += u64::from(session.is_asleep());
         let (tables, state) = (&self.tables, self.history.state());
         // The engine may have stopped unnoticed, during an operation of another transaction.
         let is_stopped = self.engine().health().is_err();
