@@ -15,6 +15,7 @@
 //! | --- | --- |
 //! | `scenarios`, `runner`, `work` | the scenarios, and the operations that they consist of |
 //! | `patterned` | a scenario for each order of keys |
+//! | `late_reads` | a scenario whose page reads are in flight while the power is cut |
 //! | `setup` | a scenario on a kind of disk, and the recording of a run |
 //! | `recorder` | the state of the disk after a power cut at each operation |
 //! | `damage` | the kinds of damage at an operation, and their names |
@@ -27,6 +28,7 @@ mod damage;
 mod examine;
 mod failing;
 mod lane;
+mod late_reads;
 mod patterned;
 mod recorder;
 mod runner;

@@ -78,7 +78,8 @@ fn print_summary(counts: &Counts, took: Duration) {
     clearway_console::say!("{}", counts.drawn());
     clearway_console::say!(
         "images: {} images ({} different ones), {} of interrupted recoveries, and {} failures ({} \
-         stopped the engine) of {} scenarios with {} operations, {} findings, {:.1} s",
+         stopped the engine) of {} scenarios with {} operations ({} with page reads in flight), {} \
+         findings, {:.1} s",
         of("images"),
         of("different"),
         of("interrupted"),
@@ -86,6 +87,7 @@ fn print_summary(counts: &Counts, took: Duration) {
         of("stopped"),
         of("scenarios"),
         of("operations"),
+        of("reading"),
         of("findings"),
         took.as_secs_f64(),
     );
@@ -175,6 +177,8 @@ impl Lane<'_> {
             let operations = self.recordings.iter().map(|one| one.cuts.len() as u64);
             counts.add("scenarios", self.recordings.len() as u64);
             counts.add("operations", operations.sum());
+            let cuts = self.recordings.iter().flat_map(|one| &one.cuts);
+            counts.add("reading", cuts.filter(|cut| cut.reads_held > 0).count() as u64);
         }
         (counts, summary.all_passed())
     }

@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use clearway_base::Result;
 use clearway_disk::{Disk, File, OpenMode};
 use clearway_sync::Mutex;
-use clearway_testkit::disk::{Fault, SimDisk};
+use clearway_testkit::disk::{Fault, HeldReads, SimDisk};
 
 use crate::oracles::Bounds;
 
@@ -48,6 +48,8 @@ pub(crate) struct Cut {
     pub(crate) disk_index: usize,
     pub(crate) operation: u64,
     pub(crate) read: u64,
+    /// The number of page reads that were held.
+    pub(crate) reads_held: usize,
     /// A description of the operation, for messages.
     pub(crate) what: String,
     /// True if the operation changes the disk.
@@ -63,6 +65,7 @@ struct RecorderState {
     cuts: Vec<Cut>,
     moment: Moment,
     disks: usize,
+    reads: Option<HeldReads>,
 }
 
 impl Recorder {
@@ -94,6 +97,11 @@ impl Recorder {
         self.0.lock().moment = moment;
     }
 
+    /// Counts these reads at each of the next cuts.
+    pub(super) fn count_reads(&self, reads: &HeldReads) {
+        self.0.lock().reads = Some(reads.clone());
+    }
+
     /// Removes and returns the cuts recorded so far.
     pub(crate) fn take_cuts(&self) -> Vec<Cut> {
         std::mem::take(&mut self.0.lock().cuts)
@@ -104,7 +112,17 @@ impl Recorder {
         let (operation, read) = (source.disk.operations() + 1, source.disk.reads() + 1);
         let (mut moment, disk_index) = (state.moment, source.index);
         moment.phase = source.phase.unwrap_or(moment.phase);
-        state.cuts.push(Cut { disk, moment, disk_index, operation, read, what, is_change });
+        let reads_held = state.reads.as_ref().map_or(0, HeldReads::count);
+        state.cuts.push(Cut {
+            disk,
+            moment,
+            disk_index,
+            operation,
+            read,
+            reads_held,
+            what,
+            is_change,
+        });
     }
 }
 

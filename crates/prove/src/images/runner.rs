@@ -10,12 +10,15 @@ use std::{collections::BTreeMap, sync::Arc};
 use clearway_base::{Error, Lsn, Result};
 use clearway_disk::Disk;
 use clearway_testkit::Random;
-use clearway_testkit::disk::{CrashImage, Fault, Lasting, ReadFault, ReadWhen, SimDisk};
+use clearway_testkit::disk::{
+    CrashImage, Fault, HeldReadsDisk, Lasting, ReadFault, ReadWhen, SimDisk,
+};
 use clearway_testkit::errors::{self, Circumstances};
 use clearway_txn::{Creation, Engine, EngineOptions, Table};
 
 use super::{
     damage::Failure,
+    late_reads::LateReads,
     recorder::{Moment, Phase, Recorder},
 };
 use crate::{
@@ -61,6 +64,9 @@ pub(crate) struct ScenarioRunner {
     planned: Option<Planned>,
     disks: usize,
     engine: Option<Held<Arc<Engine>>>,
+    /// The page reads of the disks that are opened, if they are held. Behind the engine: it is
+    /// dropped later.
+    reads: Option<LateReads>,
     pub(super) tables: BTreeMap<String, Table>,
     pub(super) history: History,
     /// The histories that ended with a crash, in order.
@@ -86,6 +92,7 @@ impl ScenarioRunner {
             planned,
             disks: 0,
             engine: None,
+            reads: None,
             tables: BTreeMap::new(),
             history: History::new(State::new()),
             eras: Vec::new(),
@@ -133,11 +140,34 @@ impl ScenarioRunner {
             Some(planned) if planned.disk_index == index => plan(disk, planned),
             _ => {}
         }
-        match &self.recorder {
+        let attached = match &self.recorder {
             Some(recorder) if is_copy => recorder.over_copy(disk),
             Some(recorder) => recorder.over(disk),
             None => Arc::new(disk.clone()),
+        };
+        match &self.reads {
+            Some(reads) if !is_copy => Arc::new(HeldReadsDisk::new(attached, reads.0.clone())),
+            _ => attached,
         }
+    }
+
+    /// Holds the page reads of the engines that are opened from now on.
+    pub(super) fn hold_reads(&mut self) {
+        let reads = LateReads::new(self.random.next_u64());
+        if let Some(recorder) = &self.recorder {
+            recorder.count_reads(&reads.0);
+        }
+        self.reads = Some(reads);
+    }
+
+    /// Completes one of the reads that are held. Returns false if there is none.
+    pub(super) fn complete_read(&self) -> bool {
+        self.reads.as_ref().is_some_and(|reads| reads.0.complete_one())
+    }
+
+    /// Completes all reads that are held.
+    pub(super) fn complete_reads(&self) {
+        while self.complete_read() {}
     }
 
     /// Calls `call`. If that fails because of the planned failure, repairs the disk and calls it

@@ -6,6 +6,7 @@
 use clearway_testkit::disk::CrashImage;
 
 use super::{
+    late_reads::late_reads,
     runner::{ScenarioRunner, StepResult},
     work::Work,
 };
@@ -15,7 +16,7 @@ use crate::oracles::Change;
 pub(super) type Scenario = (&'static str, fn(&mut ScenarioRunner) -> StepResult);
 
 /// All scenarios except for the patterned ones.
-pub(super) const SCENARIOS: [Scenario; 20] = [
+pub(super) const SCENARIOS: [Scenario; 21] = [
     ("create", create),
     ("tables", tables),
     ("splits", splits),
@@ -34,6 +35,7 @@ pub(super) const SCENARIOS: [Scenario; 20] = [
     ("drops", drops),
     ("mixed", mixed),
     ("tasks", tasks),
+    ("late-reads", late_reads),
     ("old-closed", old_closed),
     ("old-killed", old_killed),
 ];
@@ -45,13 +47,13 @@ pub(super) const OLD: &str = "old-";
 const VERSION_1_CLOSED: &[u8] = include_bytes!("../../../txn/tests/version-1/closed.packed");
 const VERSION_1_KILLED: &[u8] = include_bytes!("../../../txn/tests/version-1/killed.packed");
 
-const TABLE: &str = "t";
+pub(super) const TABLE: &str = "t";
 
-fn key(number: u64) -> Vec<u8> {
+pub(super) fn key(number: u64) -> Vec<u8> {
     format!("key {number:05}").into_bytes()
 }
 
-fn value(number: u64, len: usize) -> Vec<u8> {
+pub(super) fn value(number: u64, len: usize) -> Vec<u8> {
     let mut value = number.to_be_bytes().to_vec();
     value.resize(len.max(8), number as u8);
     value
@@ -63,13 +65,13 @@ fn start(runner: &mut ScenarioRunner) -> StepResult {
 }
 
 /// As `start`, with page images in the log that every recovery compares with its redo.
-fn start_checking_redo(runner: &mut ScenarioRunner) -> StepResult {
+pub(super) fn start_checking_redo(runner: &mut ScenarioRunner) -> StepResult {
     runner.options.redo_check = true;
     start(runner)
 }
 
 /// Inserts keys, `at_once` of them in each transaction.
-fn fill(
+pub(super) fn fill(
     runner: &mut ScenarioRunner,
     keys: impl IntoIterator<Item = u64>,
     at_once: usize,
@@ -95,7 +97,7 @@ fn delete(runner: &mut ScenarioRunner, keys: impl IntoIterator<Item = u64>) -> S
 }
 
 /// A permutation of the numbers below 101.
-fn shuffled(number: u64) -> u64 {
+pub(super) fn shuffled(number: u64) -> u64 {
     number * 37 % 101
 }
 

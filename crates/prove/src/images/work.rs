@@ -13,10 +13,10 @@ use crate::{
 
 /// A transaction and its changes.
 pub(super) struct Work {
-    txn: Held<Transaction>,
+    pub(super) txn: Held<Transaction>,
     /// True if its operations are futures.
     is_task: bool,
-    changes: Vec<Change>,
+    pub(super) changes: Vec<Change>,
 }
 
 /// A savepoint, and the number of changes before it.
