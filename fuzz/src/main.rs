@@ -105,6 +105,7 @@ fn main() -> ExitCode {
         }
     }
     clearway_console::say!("{}", targets::drawn());
+    clearway_console::say!("{}", targets::waits());
     clearway_console::say!("fuzz: {} targets, {found} with findings", chosen.len());
     if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

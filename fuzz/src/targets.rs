@@ -9,7 +9,7 @@ mod operation;
 mod superblock;
 mod torn_page;
 
-pub(crate) use api::drawn;
+pub(crate) use api::{drawn, waits};
 
 use crate::target::Target;
 

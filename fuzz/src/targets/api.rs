@@ -1,9 +1,13 @@
 //! Sequences of calls, wrong ones included, against an ordered map.
 //!
-//! The first bytes choose the size of pages and a pattern of keys; then each byte is an instruction
-//! for one of two transactions, some of which take steps of the pattern. Must hold: every result
-//! equals the map's, no valid call is refused for a reason other than a full log, every misuse is a
-//! typed error, and the database verifies.
+//! The first bytes choose the size of pages, a pattern of keys, and the drivers: the operations
+//! block, or they are those of a task. Then each pair of bytes is an instruction for one of two
+//! transactions, some of which take steps of the pattern. Must hold: every result equals the map's,
+//! no valid call is refused for a reason other than a full log, an operation that is dropped before
+//! it is finished has had no effect, every misuse is a typed error, and the database verifies.
+
+mod contention;
+mod driven;
 
 use std::{
     collections::BTreeMap,
@@ -18,11 +22,13 @@ use clearway_testkit::{
     Drawn, Limits, Pattern, Random, Step, Steps,
     errors::{self, Circumstances},
 };
-use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{Engine, EngineOptions, Table, Transaction};
+use clearway_tree::Direction;
+use clearway_txn::{Engine, EngineOptions, Table};
 
 use super::image::options;
 use crate::target::Target;
+pub(crate) use contention::waits;
+use driven::{DrivenTransaction, Driver};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -40,8 +46,9 @@ fn examples() -> Vec<Vec<u8>> {
 struct World {
     engine: Arc<Engine>,
     table: Table,
+    driver: Driver,
     committed: Map,
-    running: Option<(Transaction, Map)>,
+    running: Option<(DrivenTransaction, Map)>,
     marks: Vec<(clearway_txn::Savepoint, Map)>,
     steps: Steps,
 }
@@ -64,8 +71,9 @@ pub(crate) fn drawn() -> Drawn {
     DRAWN.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
 }
 
-/// The pages and the pattern that an input begins with.
-fn choose(input: &[u8]) -> (EngineOptions, Pattern) {
+/// The pages, the pattern and the drivers that an input chooses. Each input runs with the blocking
+/// driver, every second one as a task too.
+fn choose(input: &[u8]) -> (EngineOptions, Pattern, &'static [Driver]) {
     let seed = input.iter().take(HEAD).fold(1, |seed, byte| seed << 8 | u64::from(*byte));
     let (mut random, mut options) = (Random::new(seed), options());
     if random.one_in(LARGE_NODE_ONE_IN) {
@@ -74,24 +82,43 @@ fn choose(input: &[u8]) -> (EngineOptions, Pattern) {
     let pattern = Pattern::draw(&mut random, Limits::of_node(options.node_bytes));
     let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
     drawn.get_or_insert_default().note(&pattern);
-    (options, pattern)
+    let with_tasks = random.one_in(2);
+    let drivers: &[Driver] =
+        if with_tasks { &[Driver::Blocking, Driver::Task] } else { &[Driver::Blocking] };
+    (options, pattern, drivers)
 }
 
 fn take(input: &[u8]) -> Result<(), String> {
+    let (options, pattern, drivers) = choose(input);
+    let run = |driver| {
+        let ran = take_with(input, options.clone(), pattern.steps(INSERTIONS), driver);
+        ran.map_err(|wrong| format!("{driver:?}: {wrong}"))
+    };
+    drivers.iter().try_for_each(|driver| run(*driver))
+}
+
+fn take_with(
+    input: &[u8],
+    options: EngineOptions,
+    steps: Steps,
+    driver: Driver,
+) -> Result<(), String> {
     let disk = MemoryDisk::new();
-    let (options, pattern) = choose(input);
     let engine = Engine::open(Arc::new(disk), options).map_err(|error| error.to_string())?;
     let table = engine.create_table("t").map_err(|error| error.to_string())?;
     let (committed, marks) = (Map::new(), Vec::new());
-    let steps = pattern.steps(INSERTIONS);
-    let mut world = World { engine, table, committed, running: None, marks, steps };
+    let mut world = World { engine, table, driver, committed, running: None, marks, steps };
     for pair in input.get(HEAD..).unwrap_or_default().chunks(2).take(400) {
         world.step(pair[0], pair.get(1).copied().unwrap_or(0))?;
     }
     world.running = None;
     world.marks.clear();
     world.check_all()?;
-    world.engine.verify().map(drop).map_err(|error| format!("verify: {error}"))
+    let report = world.engine.verify().map_err(|error| format!("verify: {error}"))?;
+    match report.unreachable_pages {
+        0 => Ok(()),
+        pages => Err(format!("{pages} pages belong to no table and are not free")),
+    }
 }
 
 impl World {
@@ -103,22 +130,22 @@ impl World {
             10 => self.commit(),
             11 => {
                 self.marks.clear();
-                self.running.take().map_or(Ok(()), |(txn, _)| expect(txn.rollback().map(drop)))
+                self.running.take().map_or(Ok(()), |(txn, _)| expect(txn.rollback()))
             }
             12 => self.savepoint(with),
             13 if self.running.is_none() => self.check_all(),
             14 => self.maintain(),
             15 if with.is_multiple_of(8) => expect(self.engine.checkpoint()),
+            13 | 15 if self.driver == Driver::Task && !with.is_multiple_of(4) => self.contend(with),
             _ => self.misuse(with),
         }
     }
 
     fn operate(&mut self, what: u8, with: u8) -> Result<(), String> {
         let (engine, table) = (self.engine.clone(), self.table.clone());
-        let begin = || (engine.begin(), self.committed.clone());
+        let begin = || (DrivenTransaction::begin(&engine, self.driver), self.committed.clone());
         let (txn, map) = self.running.get_or_insert_with(begin);
-        let key =
-            vec![b'k'; usize::from(with % 4)].into_iter().chain([with / 4]).collect::<Vec<_>>();
+        let key = key_of(with);
         let value = vec![with; [0, 5, 60, 300, 9_000][usize::from(what) % 5]];
         match what {
             0 | 1 => {
@@ -162,7 +189,7 @@ impl World {
     /// to delete may be missing.
     fn advance(&mut self, with: u8) -> Result<(), String> {
         let (engine, table) = (self.engine.clone(), self.table.clone());
-        let begin = || (engine.begin(), self.committed.clone());
+        let begin = || (DrivenTransaction::begin(&engine, self.driver), self.committed.clone());
         let (txn, map) = self.running.get_or_insert_with(begin);
         for step in self.steps.by_ref().take(1 + usize::from(with % 16)) {
             let result = match &step {
@@ -202,7 +229,7 @@ impl World {
     /// Rolls back a transaction for which the log has no room, and makes room.
     fn give_up(&mut self) -> Result<(), String> {
         self.marks.clear();
-        let rolled_back = self.running.take().map(|(txn, _)| txn.rollback().map(drop));
+        let rolled_back = self.running.take().map(|(txn, _)| txn.rollback());
         expect(rolled_back.unwrap_or(Ok(())))?;
         expect(self.engine.checkpoint())?;
         // Nothing keeps the log any more, so it has room for a long value.
@@ -258,7 +285,7 @@ impl World {
     }
 
     fn check_all(&mut self) -> Result<(), String> {
-        let mut txn = self.engine.begin();
+        let mut txn = DrivenTransaction::begin(&self.engine, self.driver);
         for with in 0..4 {
             scan(&mut txn, &self.table, &self.committed, with)?;
         }
@@ -270,18 +297,23 @@ fn expect(result: clearway_base::Result<()>) -> Result<(), String> {
     result.map_err(|error| error.to_string())
 }
 
+/// The key of an instruction.
+fn key_of(with: u8) -> Vec<u8> {
+    vec![b'k'; usize::from(with % 4)].into_iter().chain([with / 4]).collect()
+}
+
 /// Checks that a scan returns the same entries as the map.
-fn scan(txn: &mut Transaction, table: &Table, map: &Map, with: u8) -> Result<(), String> {
+fn scan(txn: &mut DrivenTransaction, table: &Table, map: &Map, with: u8) -> Result<(), String> {
     let key = |byte: u8| vec![b'k', byte];
     let low = [Bound::Unbounded, Bound::Included(key(with / 8)), Bound::Excluded(key(with / 8))];
     let high = [Bound::Unbounded, Bound::Included(key(with)), Bound::Excluded(key(with))];
     let bounds = (low[usize::from(with) % 3].clone(), high[usize::from(with) / 3 % 3].clone());
     let descending = with & 1 == 1;
     let direction = if descending { Direction::Descending } else { Direction::Ascending };
-    let opened = txn.cursor(table, bounds.0.clone(), bounds.1.clone(), direction, ReadIntent::Read);
+    let opened = txn.cursor(table, bounds.clone(), direction);
     let mut cursor = opened.map_err(|error| error.to_string())?;
     let mut found = Vec::new();
-    while let Some(entry) = cursor.next(txn).map_err(|error| error.to_string())? {
+    while let Some(entry) = txn.next(&mut cursor).map_err(|error| error.to_string())? {
         found.push(entry);
     }
     let is_empty = match (&bounds.0, &bounds.1) {
