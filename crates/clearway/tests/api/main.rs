@@ -15,6 +15,7 @@ mod orders;
 mod patterns;
 mod self_waits;
 mod serializable;
+mod small_cache;
 mod statistics;
 mod storm;
 mod transactions;
