@@ -2,13 +2,24 @@
 //! `docs/testing-models.md`. A hang is a failure.
 #![cfg(shuttle)]
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::Poll,
 };
 
-use clearway::{Database, Error, Options, PipelineOptions, Result, Table, Transaction};
-use clearway_sync::schedules::check;
+use clearway::{
+    Database, Error, LentTransaction, LockWait, Options, PipelineOptions, Result, Table,
+    Transaction,
+};
+use clearway_sync::{
+    block_on,
+    schedules::{check, random},
+};
 
 fn open() -> (Database, Table) {
     let options = Options::in_memory().cache_size(48 * 8192).time_one_in(0).background(false);
@@ -34,21 +45,52 @@ fn add_one(tx: &mut Transaction, table: &Table) -> Result<u8> {
     Ok(old + 1)
 }
 
-/// Each client gets its own number, whichever agent delivers it, and the close waits for all.
+/// Polls a future once. If it waits, drops it and returns `None`.
+async fn polled_once<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}
+
+async fn add_one_as_task(mut tx: LentTransaction, table: &Table) -> Result<u8> {
+    let old = tx.get_for_update(table, b"n").await?.map_or(0, |row| row[0]);
+    tx.put(table, b"n", [old + 1]).await?;
+    Ok(old + 1)
+}
+
+/// Each client gets its own number, whichever agent delivers it, and the close waits for all. The
+/// transactions are closures that block or tasks, and a task beside the agents is dropped while it
+/// waits, or with its change.
 #[test]
 fn each_result_is_delivered_once_and_the_close_waits() {
     check("pipeline", 300, || {
         let (db, table) = open();
         let pipeline = PipelineOptions::new().agents(2).start(&db).unwrap();
         let delivered = Arc::new(AtomicU64::new(0));
+        // All of one kind: a closure that blocks must not wait for a task of its agent.
+        let are_tasks = random(2) == 0;
         for _ in 0..3 {
             let (table, delivered) = (table.clone(), delivered.clone());
             let done = move |result: Result<u8>| {
                 // An atomic of the standard library is not a scheduling point, and need not be.
                 delivered.fetch_add(1 << (8 * (result.unwrap() - 1)), Ordering::SeqCst);
             };
-            pipeline.submit_then("add", move |tx| add_one(tx, &table), done).unwrap();
+            let given = if are_tasks {
+                let body = async move |tx| add_one_as_task(tx, &table).await;
+                pipeline.submit_async_then("add", body, done)
+            } else {
+                pipeline.submit_then("add", move |tx| add_one(tx, &table), done)
+            };
+            given.unwrap();
         }
+        block_on(async {
+            let mut dropped = db.begin_async("dropped");
+            dropped.lock_wait(LockWait::Forever);
+            let _ = polled_once(dropped.put(&table, b"n", [100])).await;
+        });
         pipeline.close();
         assert_eq!(delivered.load(Ordering::SeqCst), 0x01_01_01);
         db.close().unwrap();

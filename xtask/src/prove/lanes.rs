@@ -254,7 +254,7 @@ fn shuttle(budget: Budget, seed: u64) -> Vec<Work> {
     let packages = "-p clearway-pool -p clearway-lock -p clearway-log -p clearway-txn \
                     -p clearway -p clearway-variants";
     let work = Work::cargo(&format!("test --quiet {packages} --test scheduled"));
-    // A factor on the roughly 44,500 schedules that CI runs.
+    // A factor on the roughly 45,500 schedules that CI runs.
     let factor = match budget {
         Budget::Ci => 1.0,
         Budget::Minutes(minutes) => (minutes / 60.0 * 18.0).max(0.1),

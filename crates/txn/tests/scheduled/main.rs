@@ -7,6 +7,7 @@ mod closing;
 mod commits;
 mod log_space;
 mod structure;
+mod tasks;
 
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
