@@ -431,6 +431,12 @@ impl TransactionState {
         debug_assert!(self.can_pay_undo(), "TXN-SPACE-2");
         let mut body = std::mem::take(&mut self.body);
         self.undoing = true;
+        if self.has_unlinked() {
+            // Left by an operation of a task that was dropped, or that has lost. First: an undo
+            // notes the chain of its change in place of this one. If this fails, the pages stay
+            // allocated and unreachable, which `verify` reports.
+            let _ = self.free_unlinked();
+        }
         let mut result = Ok(());
         while result.is_ok() && self.undo.len() > keep {
             let before = self.undo.len();

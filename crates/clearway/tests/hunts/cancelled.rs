@@ -630,3 +630,24 @@ fn large_value_of_a_dropped_transaction_leaves_no_pages() {
     let db = Options::new().open(directory.path()).unwrap();
     assert_eq!(db.verify().unwrap().unreachable_pages, 0);
 }
+
+/// A transaction has written a large value, and its next operation is dropped while it writes
+/// another one: the rollback frees the pages of both.
+#[test]
+fn large_values_of_a_change_and_of_a_dropped_operation_leave_no_pages() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = Options::new().cache_size(1 << 20).open(directory.path()).unwrap();
+    let table = db.table("t").unwrap();
+    let (first, second) = (vec![6; 50_000], vec![7; 3_000_000]);
+    let mut dropped = 0;
+    threads(1).block_on(async {
+        for polls in 1..=20 {
+            let mut tx = db.begin_async("large");
+            tx.put(&table, "a", &first).await.unwrap();
+            dropped += u32::from(polled(polls, tx.put(&table, "b", &second)).await.is_none());
+            tx.rollback().await.unwrap();
+            assert_eq!(db.verify().unwrap().unreachable_pages, 0, "after {polls} polls");
+        }
+    });
+    assert!(dropped > 1, "{dropped}");
+}
