@@ -16,6 +16,7 @@
 //!                     │      flush, checkpoint, maintain, tables   world
 //!                     │      fail, fill                            faults
 //!                     │      complete or fail page reads           late_reads
+//!                     │      do what would block a task            late_jobs
 //!                     │      crash, kill, close ─► recover, judge  crash
 //!                     └────► at the end: quiesce
 //! ```
@@ -27,6 +28,7 @@ mod expected;
 mod faults;
 mod footprint;
 mod lane;
+mod late_jobs;
 mod late_reads;
 mod plan;
 mod quiesce;

@@ -22,6 +22,7 @@ use crate::{
     report::{EngineStats, Holdings, RecoveryReport, VerifyReport},
     superblock::{self, FoundDatabase, VERSION_1},
     table::Table,
+    task_work::TaskJobs,
     transaction::Transaction,
     transaction_state::Transactions,
     upgrade::upgrade,
@@ -148,6 +149,17 @@ impl Engine {
             return LockWaits::default();
         }
         self.core.lock_waits()
+    }
+
+    /// The number of jobs that wait in a queue; see [`EngineOptions::simulated_jobs`].
+    pub fn task_jobs(&self, jobs: TaskJobs) -> usize {
+        self.core.task_work.queue(jobs).count()
+    }
+
+    /// Runs the first job of a queue, in place of the engine's thread; see
+    /// [`EngineOptions::simulated_jobs`]. Returns false if there is none.
+    pub fn run_task_job(&self, jobs: TaskJobs) -> bool {
+        self.core.task_work.queue(jobs).run_one()
     }
 
     /// The lock waits that go on at this moment, the longest first.

@@ -115,5 +115,6 @@ pub use options::{Creation, EngineOptions};
 pub use report::{EngineStats, Holdings, RecoveryReport, TableReport, VerifyReport};
 pub use suspended::{Closure, RunningClosure, SuspendedTask};
 pub use table::Table;
+pub use task_work::TaskJobs;
 pub use transaction::{Savepoint, TableCursor, Transaction};
 pub use transaction_state::RetryContext;

@@ -52,6 +52,10 @@ pub struct EngineOptions {
     /// Threads that checkpoint and reclaim in the background, and that read ahead in recovery. Off
     /// only in tests that place every checkpoint by hand.
     pub background: bool,
+    /// Without `background`: true if the jobs that threads do for tasks wait until
+    /// [`run_task_job`](crate::Engine::run_task_job) runs them. Otherwise the task's thread does
+    /// them at once. Only for simulations. Default off.
+    pub simulated_jobs: bool,
     /// Whether images of the changed pages are logged after each change. An image is left out if
     /// the log would be more than half full with it, or if the prepared segments have no room for
     /// it. Every recovery that meets some compares them with what redo has made. For tests of the
@@ -72,6 +76,7 @@ impl Default for EngineOptions {
             create: Creation::IfMissing,
             checkpoint_log_bytes: 256 << 20,
             background: true,
+            simulated_jobs: false,
             redo_check: false,
         }
     }

@@ -315,7 +315,7 @@ impl crate::Engine {
     pub fn begin_task(self: &Arc<Self>, kind: crate::Kind) -> Transaction {
         let core = &self.core;
         let started = match core.process.is_current() {
-            true => core.task_work.start(core.options.background),
+            true => core.task_work.start(&core.options),
             false => Err(Error::Forked),
         };
         if let Err(error) = started {

@@ -14,9 +14,19 @@ use clearway_sync::{
     thread::{self, JoinHandle},
 };
 
+use crate::EngineOptions;
 use offload::BlockingJob;
 pub(crate) use offload::{Offload, Reply};
 pub(crate) use timer::{Alarm, Timer};
+
+/// A queue of jobs, each of which a thread of the engine runs for a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TaskJobs {
+    /// Everything that blocks, except waits for log space.
+    Blocking,
+    /// Waits for log space.
+    LogSpace,
+}
 
 /// The services of an engine for tasks.
 #[derive(Default)]
@@ -38,6 +48,8 @@ enum Threads {
     #[default]
     NotStarted,
     Running(Vec<JoinHandle<()>>),
+    /// A simulation runs the jobs of the queues, in place of threads.
+    Simulated,
     /// Tasks do without: the engine has no background threads, or has closed.
     Never,
 }
@@ -47,19 +59,24 @@ impl TaskWork {
     ///
     /// # Errors
     /// `Io` if a thread cannot be started.
-    pub(crate) fn start(&self, is_wanted: bool) -> Result<()> {
+    pub(crate) fn start(&self, options: &EngineOptions) -> Result<()> {
         // Acquire pairs with the Release below: jobs find the queues started.
-        if self.is_started.load(Ordering::Acquire) { Ok(()) } else { self.start_now(is_wanted) }
+        if self.is_started.load(Ordering::Acquire) { Ok(()) } else { self.start_now(options) }
     }
 
     #[cold]
-    fn start_now(&self, is_wanted: bool) -> Result<()> {
+    fn start_now(&self, options: &EngineOptions) -> Result<()> {
         let mut threads = self.threads.lock();
         if !matches!(*threads, Threads::NotStarted) {
             return Ok(());
         }
-        if !is_wanted {
+        if !options.background {
             *threads = Threads::Never;
+            if options.simulated_jobs {
+                *threads = Threads::Simulated;
+                self.blocking.start();
+                self.log_space.start();
+            }
             self.is_started.store(true, Ordering::Release);
             return Ok(());
         }
@@ -91,14 +108,30 @@ impl TaskWork {
     /// Waits until the thread of `blocking` has no job, so that the rollbacks that were handed over
     /// are done (TASK-5).
     pub(crate) fn wait_idle(&self) {
+        let is_simulated = matches!(*self.threads.lock(), Threads::Simulated);
+        while is_simulated && self.blocking.run_one() {}
         self.blocking.wait_idle();
+    }
+
+    /// The queue of these jobs.
+    pub(crate) fn queue(&self, jobs: TaskJobs) -> &Offload {
+        match jobs {
+            TaskJobs::Blocking => &self.blocking,
+            TaskJobs::LogSpace => &self.log_space,
+        }
     }
 
     /// Ends the threads once their jobs are done.
     pub(crate) fn stop(&self) {
         let threads = std::mem::replace(&mut *self.threads.lock(), Threads::Never);
-        if let Threads::Running(threads) = threads {
-            self.end(threads);
+        match threads {
+            Threads::Running(threads) => self.end(threads),
+            Threads::Simulated => {
+                self.end(Vec::new());
+                self.log_space.work();
+                self.blocking.work();
+            }
+            Threads::NotStarted | Threads::Never => {}
         }
     }
 

@@ -17,7 +17,7 @@
 use std::{
     cell::Cell,
     future::Future,
-    pin::Pin,
+    pin::{Pin, pin},
     rc::Rc,
     sync::Arc,
     task::{Context, Poll, Wake, Waker},
@@ -25,13 +25,12 @@ use std::{
 
 use clearway_base::{Error, Lsn, Result, TxnId};
 use clearway_lock::{AbsoluteMode, WaitLimit};
-use clearway_sync::{
-    atomic::{AtomicBool, Ordering},
-    block_on,
-};
+use clearway_sync::atomic::{AtomicBool, Ordering};
 use clearway_testkit::Random;
 use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{Committed, Engine, RetryContext, Savepoint, Table, TableCursor, Transaction};
+use clearway_txn::{
+    Committed, Engine, RetryContext, Savepoint, Table, TableCursor, TaskJobs, Transaction,
+};
 
 use super::footprint::KeyRange;
 use crate::workloads::Verb;
@@ -206,16 +205,30 @@ impl Client {
         self.into_transaction().take_retry_context()
     }
 
-    pub(super) fn commit(self) -> Result<Committed> {
+    pub(super) fn commit(self, engine: &Engine) -> Result<Committed> {
         let is_task = self.is_task;
         let txn = self.into_transaction();
-        if is_task { block_on(txn.commit_as_task()) } else { txn.commit() }
+        if is_task { run_to_end(engine, txn.commit_as_task()) } else { txn.commit() }
     }
 
-    pub(super) fn roll_back(self) -> Result<Lsn> {
+    pub(super) fn roll_back(self, engine: &Engine) -> Result<Lsn> {
         let is_task = self.is_task;
         let txn = self.into_transaction();
-        if is_task { block_on(txn.rollback_as_task()) } else { txn.rollback() }
+        if is_task { run_to_end(engine, txn.rollback_as_task()) } else { txn.rollback() }
+    }
+}
+
+/// Runs the end of a task's transaction, and the jobs that it and earlier calls have handed over.
+fn run_to_end<T>(engine: &Engine, end: impl Future<Output = T>) -> T {
+    let mut end = pin!(end);
+    loop {
+        if let Poll::Ready(ended) = end.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return ended;
+        }
+        assert!(
+            engine.run_task_job(TaskJobs::Blocking),
+            "the end of a transaction waits for no job"
+        );
     }
 }
 

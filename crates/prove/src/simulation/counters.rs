@@ -33,6 +33,18 @@ pub struct RunCounters {
     pub shared_reads: u64,
     /// Of these, the reads that failed.
     pub failed_reads: u64,
+    /// Operations of tasks that were left waiting for log space.
+    pub space_waits: u64,
+    /// Operations of tasks that were left waiting for a longer file, or for pages to be freed.
+    pub length_waits: u64,
+    /// Rollbacks to savepoints that were done late.
+    pub late_partial: u64,
+    /// Rollbacks of deadlocks' victims that were done late.
+    pub late_victims: u64,
+    /// Rollbacks of dropped transactions that were done late.
+    pub late_drops: u64,
+    /// Operations of tasks dropped while they waited for one of these.
+    pub jobs_dropped: u64,
     /// Operations of tasks dropped while they waited.
     pub cancelled: u64,
     /// Transactions of tasks dropped.
@@ -65,7 +77,7 @@ pub struct RunCounters {
 
 impl RunCounters {
     /// Returns every count with its name.
-    fn fields(&mut self) -> [(&'static str, &mut u64); 27] {
+    fn fields(&mut self) -> [(&'static str, &mut u64); 33] {
         [
             ("seeds", &mut self.seeds),
             ("steps", &mut self.steps),
@@ -80,6 +92,12 @@ impl RunCounters {
             ("late_reads", &mut self.late_reads),
             ("shared_reads", &mut self.shared_reads),
             ("failed_reads", &mut self.failed_reads),
+            ("space_waits", &mut self.space_waits),
+            ("length_waits", &mut self.length_waits),
+            ("late_partial", &mut self.late_partial),
+            ("late_victims", &mut self.late_victims),
+            ("late_drops", &mut self.late_drops),
+            ("jobs_dropped", &mut self.jobs_dropped),
             ("cancelled", &mut self.cancelled),
             ("dropped", &mut self.dropped),
             ("victims", &mut self.victims),
@@ -131,6 +149,11 @@ impl fmt::Display for RunCounters {
         let (shared, failed) = (self.shared_reads, self.failed_reads);
         writeln!(f, "for pages     {:>12}   reads late {}", self.page_waits, self.late_reads)?;
         writeln!(f, "reads shared  {shared:>12}   failed {failed}")?;
+        let (space, length) = (self.space_waits, self.length_waits);
+        writeln!(f, "log space late{space:>12}   longer files {length}")?;
+        let (partial, victims, drops) = (self.late_partial, self.late_victims, self.late_drops);
+        writeln!(f, "undone late   {drops:>12}   victims {victims}, to savepoints {partial}")?;
+        writeln!(f, "jobs forsaken {:>12}", self.jobs_dropped)?;
         writeln!(f, "dropped       {cancelled:>12}   whole transactions {dropped}")?;
         let within = self.crashes_in_recovery;
         writeln!(f, "crashes       {:>12}   in recovery {within}", self.crashes)?;

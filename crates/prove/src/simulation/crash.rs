@@ -41,6 +41,7 @@ impl World {
         for name in engine.tables() {
             self.tables.insert(name.clone(), engine.open_table(&name)?);
         }
+        self.deadlocks = engine.stats().lock.deadlocks;
         self.engine = Some(engine);
         Ok(())
     }
@@ -195,6 +196,7 @@ impl World {
         for at in 0..self.sessions.len() {
             self.roll_back(at)?;
         }
+        self.run_all_jobs();
         match self.engine().close() {
             Ok(()) => {}
             // With a full disk or log it cannot be closed in order; recovery completes the work.

@@ -49,6 +49,12 @@ fn check_late_reads(counters: RunCounters) -> bool {
         ("late reads", counters.late_reads),
         ("late reads that several tasks waited for", counters.shared_reads),
         ("late reads that failed", counters.failed_reads),
+        ("late log space", counters.space_waits),
+        ("late growth of files", counters.length_waits),
+        ("late rollbacks to savepoints", counters.late_partial),
+        ("late rollbacks of victims", counters.late_victims),
+        ("late rollbacks of dropped transactions", counters.late_drops),
+        ("operations dropped before their jobs were run", counters.jobs_dropped),
     ];
     let missing = kinds.iter().filter(|(_, count)| *count == 0);
     let names: Vec<&str> = missing.map(|(name, _)| *name).collect();

@@ -143,14 +143,14 @@ impl World {
         print_step(|| format!("  {at}: an operation is dropped"));
         self.counters.cancelled += 1;
         if let Some(session) = &mut self.sessions[at] {
+            self.counters.jobs_dropped += u64::from(session.awaited.take().is_some());
             session.cancel(&mut self.random);
         }
     }
 
     /// The sessions whose calls wait for pages.
     pub(super) fn waiting_for_pages(&self) -> Vec<usize> {
-        let waits = |session: &Session| session.is_waiting() && !session.is_waiting_for_lock();
-        let waits = |at: &usize| self.sessions[*at].as_ref().is_some_and(waits);
+        let waits = |at: &usize| self.sessions[*at].as_ref().is_some_and(Session::may_keep_pins);
         (0..self.sessions.len()).filter(waits).collect()
     }
 
@@ -160,7 +160,7 @@ impl World {
         let Some(session) = &mut self.sessions[at] else { return };
         let is_for_lock = waits.iter().any(|wait| wait.txn.id == session.id());
         session.set_waiting_for_lock(is_for_lock);
-        self.counters.page_waits += u64::from(!is_for_lock);
+        self.counters.page_waits += u64::from(!is_for_lock && session.awaited.is_none());
     }
 
     /// Sometimes begins another transaction, which wants the page for which the call at `at` waits.
@@ -199,12 +199,16 @@ impl World {
         let is_runnable =
             |sessions: &[Option<Session>]| sessions.iter().flatten().any(Session::is_runnable);
         while !is_runnable(&self.sessions) && self.engine().health().is_ok() {
-            if self.reads_held() == 0 {
+            let (reads, jobs) = (self.reads_held(), self.jobs());
+            if reads + jobs == 0 {
                 let count = self.sessions.iter().flatten().count();
                 let detail = format!("all of {count} transactions wait, and none was woken");
                 return Err(Violation::new(Oracle::Liveness, detail));
             }
-            self.complete_or_fail_read();
+            match reads > 0 && (jobs == 0 || self.random.one_in(2)) {
+                true => self.complete_or_fail_read(),
+                false => self.run_job(),
+            }
         }
         Ok(())
     }

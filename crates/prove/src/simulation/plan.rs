@@ -78,6 +78,8 @@ const PROFILES: [[u32; 12]; 7] = [
     [40, 250, 10, 15, 8, 40, 6, 1, 1, 5, 1, 6],
 ];
 
+/// In one of this many openings with tasks, the thread does at once what blocks a task.
+const JOBS_AT_ONCE_ONE_IN: u64 = 4;
 /// The smallest log capacity that has room for every row.
 const ROOM_FOR_ROWS: u64 = 64 << 10;
 
@@ -173,6 +175,7 @@ impl Plan {
         let mut options = EngineOptions::simulation();
         options.node_bytes = self.node_bytes;
         options.redo_check = self.redo_check;
+        options.simulated_jobs = self.has_tasks && !random.one_in(JOBS_AT_ONCE_ONE_IN);
         options.escalate_after = self.escalate_after;
         options.lock = options.lock.lock_variant(self.intent_locks);
         let early_release = match random.below(10) {

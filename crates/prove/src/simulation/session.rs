@@ -14,6 +14,7 @@ use super::{
     client::{Call, Client, Interrupt, Returned},
     expected::{Overlay, rest_after},
     footprint::{Footprint, KeyRange, slice},
+    late_jobs::AwaitedJob,
     prints_steps,
 };
 use crate::{
@@ -82,6 +83,10 @@ pub(super) struct Session {
     pub(super) refusals: u32,
     /// True if the call that waits was found to wait for a lock.
     waits_for_lock: bool,
+    /// The job that the call waits for, if it has handed one over.
+    pub(super) awaited: Option<AwaitedJob>,
+    /// True for a deadlock's victim that is rolled back late.
+    is_victim: bool,
     /// True if the call that waits began before the faults of the disk ended: a read that has
     /// failed by then is reported by a later poll.
     pub(super) began_with_faults: bool,
@@ -119,6 +124,8 @@ impl Session {
             depends_on: 0,
             refusals: 0,
             waits_for_lock: false,
+            awaited: None,
+            is_victim: false,
             began_with_faults: false,
             last: String::new(),
         }
@@ -142,6 +149,24 @@ impl Session {
     /// Returns true if an operation of a task waits for a lock.
     pub(super) fn is_waiting_for_lock(&self) -> bool {
         self.is_waiting() && self.waits_for_lock
+    }
+
+    /// Returns true if an operation of a task waits and may keep pins.
+    pub(super) fn may_keep_pins(&self) -> bool {
+        let is_without = matches!(self.awaited, Some(AwaitedJob::LogSpace | AwaitedJob::Rollback));
+        self.is_waiting() && !self.waits_for_lock && !is_without
+    }
+
+    /// Forgets what the transaction has read and written: its rollback releases its locks before a
+    /// call reports the deadlock.
+    pub(super) fn become_victim(&mut self) {
+        self.is_victim = true;
+        self.footprint = Footprint::default();
+    }
+
+    /// Returns true for a deadlock's victim that is rolled back late.
+    pub(super) fn is_late_victim(&self) -> bool {
+        self.is_victim
     }
 
     /// The operation that waits, if there is one.
@@ -312,10 +337,11 @@ impl Session {
             return Ok(true);
         }
         let at = at % self.savepoints.len();
-        self.savepoints.truncate(at + 1);
         let (savepoint, overlay) = &self.savepoints[at];
         self.client.call(|| Call::RollbackTo(savepoint.clone()))?;
         self.overlay = overlay.clone();
+        // Not before the call is over: until then `at` must stay the same.
+        self.savepoints.truncate(at + 1);
         Ok(true)
     }
 

@@ -6,7 +6,7 @@ use clearway_base::{Error, Lsn};
 use clearway_lock::{AbsoluteMode, WaitLimit};
 use clearway_testkit::Random;
 use clearway_testkit::disk::{HeldReads, MetadataMode, SimDisk, SimOptions};
-use clearway_txn::{Engine, RetryContext, Table};
+use clearway_txn::{Engine, RetryContext, Table, TaskJobs};
 
 use super::{
     client::Client,
@@ -58,6 +58,8 @@ pub(super) struct World {
     /// True between the load and the end of the run: only then do reads fail, and do waits for
     /// pages lead to further transactions.
     pub(super) is_running: bool,
+    /// The number of deadlocks of the engine that were seen.
+    pub(super) deadlocks: u64,
     /// The number of operations to which the engine's pool grants pins at the same time.
     pub(super) operations_max: usize,
     pub(super) tables: BTreeMap<String, Table>,
@@ -104,6 +106,7 @@ impl World {
             engine: None,
             reads: None,
             is_running: false,
+            deadlocks: 0,
             operations_max: 0,
             tables: BTreeMap::new(),
             history: History::new(State::new()),
@@ -136,6 +139,7 @@ impl World {
             self.sessions[0] = Some(self.session(Box::new(program)));
             while self.sessions[0].is_some() {
                 self.complete_some_reads();
+                self.run_some_jobs();
                 self.operate(0)?;
             }
             if self.is_loaded(some) {
@@ -173,6 +177,7 @@ impl World {
     pub(super) fn step(&mut self) -> Verdict {
         self.counters.steps += 1;
         self.complete_some_reads();
+        self.run_some_jobs();
         let step = self.plan.step(&mut self.random);
         print_step(|| format!("{step:?} at operation {}", self.disk.operations()));
         match step {
@@ -280,7 +285,9 @@ impl World {
         self.leave_pins(Some(at));
         self.counters.dropped += 1;
         print_step(|| format!("  {at}: dropped"));
+        let jobs = self.jobs();
         drop(self.sessions[at].take());
+        self.counters.late_drops += u64::from(self.jobs() > jobs);
         match self.engine().log().health() {
             Err(error) if self.stopped_at.is_none() => self.expect_stopped("a drop", &error),
             _ => Ok(()),
@@ -296,16 +303,21 @@ impl World {
         }
         self.leave_pins(Some(at));
         let Some(mut session) = self.sessions[at].take() else { return Ok(()) };
-        self.counters.spurious += u64::from(session.is_asleep());
+        let was_asleep = session.is_asleep();
+        self.counters.spurious += u64::from(was_asleep);
         let (tables, state) = (&self.tables, self.history.state());
         // The engine may have stopped unnoticed, during an operation of another transaction.
         let is_stopped = self.engine().health().is_err();
         let around = Surroundings { tables, state, others: &self.sessions, is_stopped };
+        let jobs = [TaskJobs::LogSpace, TaskJobs::Blocking];
+        let before = jobs.map(|jobs| self.engine().task_jobs(jobs));
         let progress = session.step(&mut self.random, &around)?;
         let refusals = session.refusals;
         let began_with_faults = session.began_with_faults;
         session.began_with_faults &= matches!(progress, Progress::Waits);
         print_step(|| format!("  {at}: {:?} {progress:?}", session.last()));
+        let handed_over = (0..2).find(|at| self.engine().task_jobs(jobs[*at]) > before[*at]);
+        self.note_job(&mut session, handed_over.map(|at| jobs[at]), was_asleep);
         self.sessions[at] = Some(session);
         match progress {
             Progress::Advanced => Ok(()),
@@ -338,7 +350,10 @@ impl World {
     fn bury(&mut self, at: usize) -> Verdict {
         let Some(session) = self.sessions[at].take() else { return Ok(()) };
         self.counters.victims += 1;
-        if !self.sessions.iter().flatten().any(Session::is_waiting_for_lock) {
+        self.deadlocks = self.engine().stats().lock.deadlocks;
+        // If the rollback was late, the others may have gone on before the deadlock is reported.
+        let is_late = session.is_late_victim();
+        if !is_late && !self.sessions.iter().flatten().any(Session::is_waiting_for_lock) {
             return Err(Violation::new(Oracle::Answer, "a deadlock, and no other task waits"));
         }
         self.retry = Some(Rc::new(session.finish().client.into_retry_context()));
@@ -349,7 +364,7 @@ impl World {
         self.leave_pins(Some(at));
         let Some(session) = self.sessions[at].take() else { return Ok(()) };
         let Finished { client, overlay, depends_on } = session.finish();
-        let committed = match client.commit() {
+        let committed = match client.commit(self.engine()) {
             Ok(committed) => committed,
             Err(error) => {
                 if error.is_outcome_unknown() {
@@ -392,7 +407,7 @@ impl World {
         self.counters.rollbacks += 1;
         print_step(|| format!("  {at}: rolled back"));
         let Finished { client, depends_on, .. } = session.finish();
-        match client.roll_back() {
+        match client.roll_back(self.engine()) {
             // The results of its reads may be acknowledged as well.
             Ok(ack) => {
                 self.history.check_reader(depends_on, ack, self.engine().log().durable())?;

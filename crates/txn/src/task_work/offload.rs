@@ -9,7 +9,7 @@
 //! Invariants:
 //! - OFFLOAD-1. A job is run exactly once, whatever becomes of the task that has handed it over: by
 //!   the thread, or, if no thread runs (an engine without background threads, or one that has
-//!   closed), by the caller.
+//!   closed), by the caller. A simulation runs the jobs in place of the thread.
 //! - OFFLOAD-2. The thread runs jobs one after the other, in the order in which they came, also
 //!   while it ends. A job that its caller runs has ended when the caller goes on. So a job may take
 //!   the reply of an earlier one, and must not wait for what only a later one brings about: waits
@@ -73,6 +73,20 @@ impl Offload {
             }
             self.changed.wait(&mut state);
         }
+    }
+
+    /// Runs the first job of the queue, for a simulation without the thread. Returns false if there
+    /// is none.
+    pub(crate) fn run_one(&self) -> bool {
+        let job = self.state.lock().jobs.pop_front();
+        let has_one = job.is_some();
+        job.into_iter().for_each(run);
+        has_one
+    }
+
+    /// The number of jobs in the queue.
+    pub(crate) fn count(&self) -> usize {
+        self.state.lock().jobs.len()
     }
 
     /// Ends the thread once the queue is empty.
@@ -303,6 +317,17 @@ mod tests {
         });
         offload.work();
         assert_eq!(*order.lock(), [1, 2], "OFFLOAD-1");
+    }
+
+    #[test]
+    fn jobs_wait_until_a_simulation_runs_them() {
+        let offload = Offload::default();
+        offload.start();
+        let mut reply = offload.call(|| 3);
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(reply.poll(&mut cx).is_pending() && offload.count() == 1);
+        assert!(offload.run_one() && !offload.run_one() && offload.count() == 0);
+        assert!(matches!(reply.poll(&mut cx), Poll::Ready(Ok(3))));
     }
 
     #[test]
