@@ -53,6 +53,8 @@ pub struct RunCounters {
     pub victims: u64,
     /// Operations refused for lack of space.
     pub full: u64,
+    /// Checks that no page has become unreachable.
+    pub reachable: u64,
     /// Power cuts.
     pub crashes: u64,
     /// Power cuts and failures during recovery.
@@ -77,7 +79,7 @@ pub struct RunCounters {
 
 impl RunCounters {
     /// Returns every count with its name.
-    fn fields(&mut self) -> [(&'static str, &mut u64); 33] {
+    fn fields(&mut self) -> [(&'static str, &mut u64); 34] {
         [
             ("seeds", &mut self.seeds),
             ("steps", &mut self.steps),
@@ -102,6 +104,7 @@ impl RunCounters {
             ("dropped", &mut self.dropped),
             ("victims", &mut self.victims),
             ("full", &mut self.full),
+            ("reachable", &mut self.reachable),
             ("crashes", &mut self.crashes),
             ("crashes_in_recovery", &mut self.crashes_in_recovery),
             ("reopenings", &mut self.reopenings),
@@ -161,6 +164,7 @@ impl fmt::Display for RunCounters {
         writeln!(f, "I/O faults    {:>12}   poisoned {}", self.faults, self.poisoned)?;
         let (evictions, repaired) = (self.evictions, self.repaired);
         writeln!(f, "evictions     {evictions:>12}   torn pages repaired {repaired}")?;
-        write!(f, "checkpoints   {:>12}   images compared {}", self.checkpoints, self.images)
+        writeln!(f, "checkpoints   {:>12}   images compared {}", self.checkpoints, self.images)?;
+        write!(f, "no page lost  {:>12}", self.reachable)
     }
 }

@@ -115,6 +115,7 @@ impl World {
         }
         self.stopped_at = None;
         self.is_faulty = false;
+        self.unreachable = None;
     }
 
     fn take_disk(&mut self, disk: SimDisk) {
@@ -181,7 +182,9 @@ impl World {
         self.plan.workload.check(found)?;
         match self.random.below(8) {
             0 => check_upkeep(self.engine())?,
-            1..5 => drop(check_structure(self.engine())?),
+            1..5 => {
+                self.unreachable = Some(check_structure(self.engine())?.unreachable_pages);
+            }
             _ => {}
         }
         check_quiet(self.engine())?;

@@ -17,6 +17,7 @@ impl World {
     /// Plans a fault for one of the next operations, or changes the free space.
     pub(super) fn plan_fault(&mut self) {
         self.counters.faults += 1;
+        self.unreachable = None;
         let at = self.disk.operations() + 1 + self.random.below(SOON);
         let kind = ErrorKind::Other;
         let fail = |operation, lasting| Fault::Fail { at, operation, kind, lasting };

@@ -55,6 +55,7 @@ fn check_late_reads(counters: RunCounters) -> bool {
         ("late rollbacks of victims", counters.late_victims),
         ("late rollbacks of dropped transactions", counters.late_drops),
         ("operations dropped before their jobs were run", counters.jobs_dropped),
+        ("checks that no page has become unreachable", counters.reachable),
     ];
     let missing = kinds.iter().filter(|(_, count)| *count == 0);
     let names: Vec<&str> = missing.map(|(name, _)| *name).collect();

@@ -85,7 +85,10 @@ impl World {
         };
         let before = runnable(&self.sessions);
         match fails {
-            true => reads.fail_one(ErrorKind::Other),
+            true => {
+                self.unreachable = None;
+                reads.fail_one(ErrorKind::Other)
+            }
             false => reads.complete_one(),
         };
         let woken = runnable(&self.sessions) - before;

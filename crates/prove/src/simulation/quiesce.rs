@@ -79,7 +79,12 @@ impl World {
         if let Some(detail) = self.history.state().difference(&found) {
             return Err(Violation::new(Oracle::Serializable, format!("at the end: {detail}")));
         }
-        check_structure(self.engine())?;
+        let found = check_structure(self.engine())?.unreachable_pages;
+        if let Some(known) = self.unreachable.filter(|known| found > *known) {
+            let detail = format!("{found} pages are unreachable, and {known} were before");
+            return Err(Violation::new(Oracle::Structure, detail));
+        }
+        self.counters.reachable += u64::from(self.unreachable.is_some());
         check_quiet(self.engine())
     }
 

@@ -73,6 +73,9 @@ pub(super) struct World {
     pub(super) is_faulty: bool,
     /// The durable LSN at the time when the engine stopped itself.
     pub(super) stopped_at: Option<Lsn>,
+    /// The number of pages that are allocated and unreachable, if it is known and nothing has
+    /// happened since that may add to it: a crash, a fault, a lack of space.
+    pub(super) unreachable: Option<u64>,
     /// Tables whose drop has begun and could not be finished for lack of space.
     pub(super) unfinished_drops: Vec<String>,
     pub(super) counters: RunCounters,
@@ -114,6 +117,7 @@ impl World {
             pending: Vec::new(),
             is_faulty: false,
             stopped_at: None,
+            unreachable: Some(0),
             unfinished_drops: Vec::new(),
             counters: RunCounters { seeds: 1, ..RunCounters::default() },
             trace: 0,
@@ -333,6 +337,7 @@ impl World {
             Progress::Victim => self.bury(at),
             Progress::Full => {
                 self.counters.full += 1;
+                self.unreachable = None;
                 // A user may free space and try again, or give up.
                 if self.random.one_in(2) { self.roll_back(at) } else { self.checkpoint() }
             }
@@ -461,6 +466,7 @@ impl World {
             Progress::DiskFailed(error) => self.handle_failure(None, &error, false),
             _ => {
                 self.counters.full += 1;
+                self.unreachable = None;
                 Ok(())
             }
         }
