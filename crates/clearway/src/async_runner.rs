@@ -261,3 +261,6 @@ impl<'r> Attempts<'r> {
         ended
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;
