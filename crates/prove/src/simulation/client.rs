@@ -17,7 +17,7 @@
 use std::{
     cell::Cell,
     future::Future,
-    pin::{Pin, pin},
+    pin::Pin,
     rc::Rc,
     sync::Arc,
     task::{Context, Poll, Wake, Waker},
@@ -28,9 +28,7 @@ use clearway_lock::{AbsoluteMode, WaitLimit};
 use clearway_sync::atomic::{AtomicBool, Ordering};
 use clearway_testkit::Random;
 use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{
-    Committed, Engine, RetryContext, Savepoint, Table, TableCursor, TaskJobs, Transaction,
-};
+use clearway_txn::{Committed, Engine, RetryContext, Savepoint, Table, TableCursor, Transaction};
 
 use super::footprint::KeyRange;
 use crate::workloads::Verb;
@@ -205,30 +203,40 @@ impl Client {
         self.into_transaction().take_retry_context()
     }
 
-    pub(super) fn commit(self, engine: &Engine) -> Result<Committed> {
+    pub(super) fn commit(self) -> End<Committed> {
         let is_task = self.is_task;
         let txn = self.into_transaction();
-        if is_task { run_to_end(engine, txn.commit_as_task()) } else { txn.commit() }
+        if is_task { End::of_task(txn.commit_as_task()) } else { End::Over(txn.commit()) }
     }
 
-    pub(super) fn roll_back(self, engine: &Engine) -> Result<Lsn> {
+    pub(super) fn roll_back(self) -> End<Lsn> {
         let is_task = self.is_task;
         let txn = self.into_transaction();
-        if is_task { run_to_end(engine, txn.rollback_as_task()) } else { txn.rollback() }
+        if is_task { End::of_task(txn.rollback_as_task()) } else { End::Over(txn.rollback()) }
     }
 }
 
-/// Runs the end of a task's transaction, and the jobs that it and earlier calls have handed over.
-fn run_to_end<T>(engine: &Engine, end: impl Future<Output = T>) -> T {
-    let mut end = pin!(end);
-    loop {
-        if let Poll::Ready(ended) = end.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return ended;
+/// The commit or rollback of a transaction.
+pub(super) enum End<T> {
+    Over(Result<T>),
+    /// It waits for a job of the engine.
+    Late(LateResult<T>),
+}
+
+/// The future of a commit or rollback.
+pub(super) type LateResult<T> = Pin<Box<dyn Future<Output = Result<T>>>>;
+
+impl<T> End<T> {
+    fn of_task(end: impl Future<Output = Result<T>> + 'static) -> End<T> {
+        End::Late(Box::pin(end)).poll()
+    }
+
+    pub(super) fn poll(self) -> End<T> {
+        let End::Late(mut late) = self else { return self };
+        match late.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(result) => End::Over(result),
+            Poll::Pending => End::Late(late),
         }
-        assert!(
-            engine.run_task_job(TaskJobs::Blocking),
-            "the end of a transaction waits for no job"
-        );
     }
 }
 

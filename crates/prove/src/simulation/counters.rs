@@ -43,6 +43,12 @@ pub struct RunCounters {
     pub late_victims: u64,
     /// Rollbacks of dropped transactions that were done late.
     pub late_drops: u64,
+    /// Commits that were done late.
+    pub late_commits: u64,
+    /// Of these, the commits whose futures were dropped.
+    pub dropped_commits: u64,
+    /// Requested rollbacks that were done late.
+    pub late_rollbacks: u64,
     /// Operations of tasks dropped while they waited for one of these.
     pub jobs_dropped: u64,
     /// Operations of tasks dropped while they waited.
@@ -79,7 +85,7 @@ pub struct RunCounters {
 
 impl RunCounters {
     /// Returns every count with its name.
-    fn fields(&mut self) -> [(&'static str, &mut u64); 34] {
+    fn fields(&mut self) -> [(&'static str, &mut u64); 37] {
         [
             ("seeds", &mut self.seeds),
             ("steps", &mut self.steps),
@@ -99,6 +105,9 @@ impl RunCounters {
             ("late_partial", &mut self.late_partial),
             ("late_victims", &mut self.late_victims),
             ("late_drops", &mut self.late_drops),
+            ("late_commits", &mut self.late_commits),
+            ("dropped_commits", &mut self.dropped_commits),
+            ("late_rollbacks", &mut self.late_rollbacks),
             ("jobs_dropped", &mut self.jobs_dropped),
             ("cancelled", &mut self.cancelled),
             ("dropped", &mut self.dropped),
@@ -156,7 +165,13 @@ impl fmt::Display for RunCounters {
         writeln!(f, "log space late{space:>12}   longer files {length}")?;
         let (partial, victims, drops) = (self.late_partial, self.late_victims, self.late_drops);
         writeln!(f, "undone late   {drops:>12}   victims {victims}, to savepoints {partial}")?;
-        writeln!(f, "jobs forsaken {:>12}", self.jobs_dropped)?;
+        let (commits, forsaken) = (self.late_commits, self.dropped_commits);
+        writeln!(
+            f,
+            "rollbacks late{:>12}   operations dropped {}",
+            self.late_rollbacks, self.jobs_dropped
+        )?;
+        writeln!(f, "commits late  {commits:>12}   dropped {forsaken}")?;
         writeln!(f, "dropped       {cancelled:>12}   whole transactions {dropped}")?;
         let within = self.crashes_in_recovery;
         writeln!(f, "crashes       {:>12}   in recovery {within}", self.crashes)?;

@@ -199,7 +199,7 @@ impl World {
         for at in 0..self.sessions.len() {
             self.roll_back(at)?;
         }
-        self.run_all_jobs();
+        self.run_all_jobs()?;
         match self.engine().close() {
             Ok(()) => {}
             // With a full disk or log it cannot be closed in order; recovery completes the work.

@@ -54,6 +54,9 @@ fn check_late_reads(counters: RunCounters) -> bool {
         ("late rollbacks to savepoints", counters.late_partial),
         ("late rollbacks of victims", counters.late_victims),
         ("late rollbacks of dropped transactions", counters.late_drops),
+        ("late commits", counters.late_commits),
+        ("late commits that were dropped", counters.dropped_commits),
+        ("late rollbacks", counters.late_rollbacks),
         ("operations dropped before their jobs were run", counters.jobs_dropped),
         ("checks that no page has become unreachable", counters.reachable),
     ];

@@ -188,6 +188,7 @@ impl World {
     /// Ends all calls and reads: the engine is about to be dropped.
     pub(super) fn end_reads(&mut self) {
         self.sessions.iter_mut().flatten().for_each(Session::drop_call);
+        self.late_ends.clear();
         self.complete_all_reads();
         if let Some(reads) = self.reads.take() {
             self.counters.late_reads += reads.completed();
@@ -210,7 +211,7 @@ impl World {
             }
             match reads > 0 && (jobs == 0 || self.random.one_in(2)) {
                 true => self.complete_or_fail_read(),
-                false => self.run_job(),
+                false => self.run_job()?,
             }
         }
         Ok(())

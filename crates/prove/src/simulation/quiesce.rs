@@ -30,7 +30,7 @@ impl World {
         self.is_faulty = false;
         self.is_running = false;
         self.finish_all()?;
-        self.run_all_jobs();
+        self.run_all_jobs()?;
         self.complete_all_reads();
         self.flush(self.engine().log().end())?;
         if let Some(left) = self.pending.len().checked_sub(1) {
@@ -61,7 +61,7 @@ impl World {
     fn finish_all(&mut self) -> Verdict {
         for _ in 0..STEPS_MAX {
             self.complete_some_reads();
-            self.run_some_jobs();
+            self.run_some_jobs()?;
             let Some(at) = self.pick_session()? else { return Ok(()) };
             self.operate(at)?;
             self.acknowledge_results()?;

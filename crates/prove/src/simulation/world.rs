@@ -6,11 +6,13 @@ use clearway_base::{Error, Lsn};
 use clearway_lock::{AbsoluteMode, WaitLimit};
 use clearway_testkit::Random;
 use clearway_testkit::disk::{HeldReads, MetadataMode, SimDisk, SimOptions};
-use clearway_txn::{Engine, RetryContext, Table, TaskJobs};
+use clearway_txn::{Committed, Engine, RetryContext, Table, TaskJobs};
 
 use super::{
-    client::Client,
+    client::{Client, End},
     counters::RunCounters,
+    expected::Overlay,
+    late_jobs::LateEnd,
     plan::{Plan, Step},
     print_step,
     session::{Finished, Progress, Session, Surroundings, classify},
@@ -65,6 +67,10 @@ pub(super) struct World {
     pub(super) tables: BTreeMap<String, Table>,
     pub(super) history: History,
     pub(super) sessions: Vec<Option<Session>>,
+    /// Commits and rollbacks that wait for jobs.
+    pub(super) late_ends: Vec<LateEnd>,
+    /// The number of jobs that were run, apart from those that wait for log space.
+    pub(super) jobs_run: u64,
     /// The retry context of the last victim of a deadlock, for one of the next transactions.
     pub(super) retry: Option<Rc<RetryContext>>,
     /// Results that wait for the log to become durable.
@@ -113,6 +119,8 @@ impl World {
             operations_max: 0,
             tables: BTreeMap::new(),
             history: History::new(State::new()),
+            late_ends: Vec::new(),
+            jobs_run: 0,
             retry: None,
             pending: Vec::new(),
             is_faulty: false,
@@ -143,9 +151,10 @@ impl World {
             self.sessions[0] = Some(self.session(Box::new(program)));
             while self.sessions[0].is_some() {
                 self.complete_some_reads();
-                self.run_some_jobs();
+                self.run_some_jobs()?;
                 self.operate(0)?;
             }
+            self.run_all_jobs()?; // the end of the transaction may be late
             if self.is_loaded(some) {
                 rest = &rest[some.len()..];
                 continue;
@@ -181,7 +190,7 @@ impl World {
     pub(super) fn step(&mut self) -> Verdict {
         self.counters.steps += 1;
         self.complete_some_reads();
-        self.run_some_jobs();
+        self.run_some_jobs()?;
         let step = self.plan.step(&mut self.random);
         print_step(|| format!("{step:?} at operation {}", self.disk.operations()));
         match step {
@@ -369,7 +378,23 @@ impl World {
         self.leave_pins(Some(at));
         let Some(session) = self.sessions[at].take() else { return Ok(()) };
         let Finished { client, overlay, depends_on } = session.finish();
-        let committed = match client.commit(self.engine()) {
+        match client.commit() {
+            End::Over(result) => self.note_commit(result, overlay, depends_on),
+            End::Late(commit) => {
+                self.add_late_commit(commit, overlay, depends_on);
+                Ok(())
+            }
+        }
+    }
+
+    /// Records the result of a commit.
+    pub(super) fn note_commit(
+        &mut self,
+        result: Result<Committed, Error>,
+        overlay: Overlay,
+        depends_on: usize,
+    ) -> Verdict {
+        let committed = match result {
             Ok(committed) => committed,
             Err(error) => {
                 if error.is_outcome_unknown() {
@@ -379,7 +404,7 @@ impl World {
             }
         };
         let (ack, log) = (committed.ack, self.engine().log().clone());
-        print_step(|| format!("  {at}: {committed:?}"));
+        print_step(|| format!("  {committed:?}"));
         if ack > log.end() {
             let detail = format!("an ack of {ack}, and the log ends at {}", log.end());
             return Err(Violation::new(Oracle::Answer, detail));
@@ -412,7 +437,22 @@ impl World {
         self.counters.rollbacks += 1;
         print_step(|| format!("  {at}: rolled back"));
         let Finished { client, depends_on, .. } = session.finish();
-        match client.roll_back(self.engine()) {
+        match client.roll_back() {
+            End::Over(result) => self.note_rollback(result, depends_on),
+            End::Late(rollback) => {
+                self.add_late_rollback(rollback, depends_on);
+                Ok(())
+            }
+        }
+    }
+
+    /// Records the result of a rollback.
+    pub(super) fn note_rollback(
+        &mut self,
+        result: Result<Lsn, Error>,
+        depends_on: usize,
+    ) -> Verdict {
+        match result {
             // The results of its reads may be acknowledged as well.
             Ok(ack) => {
                 self.history.check_reader(depends_on, ack, self.engine().log().durable())?;
