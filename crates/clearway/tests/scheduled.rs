@@ -30,7 +30,6 @@ fn open() -> (Database, Table) {
         engine.log.capacity_bytes = 1 << 20;
         engine.pool.max_bytes = 2 << 20;
         engine.pool.batches_in_flight = 1;
-        engine.pool.writers = 1;
         engine.pool.background_cleaner = false;
         (engine.lock.buckets, engine.lock.intents, engine.lock.spins) = (8, 2, 1);
     });
