@@ -38,7 +38,6 @@ fn options() -> EngineOptions {
             cache_bytes: 48 * PAGE_SIZE as u64,
             max_bytes: 2 << 20,
             batches_in_flight: 1,
-            writers: 1,
             background_cleaner: false,
             ..PoolOptions::default()
         },
