@@ -9,58 +9,61 @@
 //!
 //! Records of lower epochs prove nothing: they were left behind by an earlier crash.
 //!
-//! Groups begin at sector boundaries, so the search tries each boundary as the start of a group,
-//! follows a group to its trailer, and continues to the end of the last segment. Prepared segments
-//! are few, and most positions in them fail the check of the header.
+//! What a trailer says does not depend on the rest of its group, so the trailer of a torn group
+//! proves as much as any other. The search takes each position at which one may begin, whatever
+//! stands around it: a body cannot contain a good trailer, whose checksum depends on the epoch's
+//! salt and on its own LSN (RECORD-1). Prepared segments are few.
 //!
-//! Damage remains undetected if no whole group after it has a trailer that proves it. A single
-//! damaged group is one of the last `flushes_in_flight` then. Damage to all later groups destroys
-//! their trailers, too, so it can cost any number of groups: see `docs/log-format.md`, "What damage
-//! at the end can cost", also for what bounds it.
+//! Damage remains undetected if no trailer after it proves it. A single damaged group is one of the
+//! last `flushes_in_flight` then. Damage to all later trailers can cost any number of groups: see
+//! `docs/log-format.md`, "What damage at the end can cost", also for what bounds it.
 
 use clearway_base::{Epoch, Lsn, Result, SECTOR_SIZE};
 
 use super::{Found, examine, window::Window};
-use crate::record::KIND_TRAILER;
+use crate::record::{HEADER_BYTES, Header, KIND_TRAILER, RECORD_ALIGN};
 
 const SECTOR: u64 = SECTOR_SIZE as u64;
 
 /// Searches for a proof that the log once reached beyond `bad`, where reading in `epoch` stopped.
 /// Returns the position of the proof.
 pub(super) fn proof_beyond(window: &mut Window, bad: Lsn, epoch: Epoch) -> Result<Option<Lsn>> {
-    let mut at = (bad.0 + 1).next_multiple_of(SECTOR);
-    while let Some(covered) = window.next_covered(at) {
-        at = covered;
-        let (proof, next) = search_group(window, at, bad, epoch)?;
-        if proof.is_some() {
-            return Ok(proof);
+    // A trailer in the sector of `bad` is of the group of `bad`, or of one before it.
+    let mut sector = (bad.0 + 1).next_multiple_of(SECTOR);
+    while let Some(covered) = window.next_covered(sector) {
+        if let Some(proof) = proof_in_sector(window, covered, bad, epoch)? {
+            return Ok(Some(proof));
         }
-        at = next;
+        sector = covered + SECTOR;
     }
     Ok(None)
 }
 
-/// Follows the group that begins at `start`, if one does. Returns the proof in it, and the position
-/// at which the search continues.
-fn search_group(
+/// Returns a trailer that begins in the sector at `sector` and proves that `bad` was durable.
+fn proof_in_sector(
     window: &mut Window,
-    start: u64,
+    sector: u64,
     bad: Lsn,
     epoch: Epoch,
-) -> Result<(Option<Lsn>, u64)> {
-    let mut at = start;
-    loop {
-        let Found::Record(header) = examine(window, Lsn(at))? else {
-            // A torn group: another may begin at any boundary after its start.
-            return Ok((None, start + SECTOR));
-        };
-        if header.epoch < epoch {
-            return Ok((None, start + SECTOR));
+) -> Result<Option<Lsn>> {
+    let bytes = window.bytes(sector, SECTOR_SIZE + HEADER_BYTES)?;
+    let heads = bytes.windows(HEADER_BYTES).step_by(RECORD_ALIGN);
+    let offsets = (sector..sector + SECTOR).step_by(RECORD_ALIGN);
+    let begins =
+        offsets.zip(heads).filter(|(_, head)| is_trailer_head(head)).map(|(at, _)| Lsn(at));
+    // Examining a record may load another part of the log into the window.
+    for at in begins.collect::<Vec<Lsn>>() {
+        if let Found::Record(header) = examine(window, at)?
+            && header.epoch >= epoch
+            && header.prev > bad
+        {
+            return Ok(Some(at));
         }
-        let end = at + header.span_bytes();
-        if header.kind == KIND_TRAILER {
-            return Ok(((header.prev > bad).then_some(Lsn(at)), end));
-        }
-        at = end;
     }
+    Ok(None)
+}
+
+fn is_trailer_head(head: &[u8]) -> bool {
+    let head = head.try_into().expect("a header's bytes");
+    Header::decode(head).is_some_and(|(header, _)| header.kind == KIND_TRAILER)
 }

@@ -1,10 +1,13 @@
 //! The end of the log after a crash: torn tails, damage in the middle, left-over records.
 
-use std::sync::{Arc, Mutex, mpsc};
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex, mpsc},
+};
 
 use clearway_base::{Epoch, Error, Lsn, LsnSpan, SECTOR_SIZE, TxnId};
 use clearway_disk::{Disk, MemoryDisk, OpenMode};
-use clearway_log::{Log, LogOptions, LogReader, Record};
+use clearway_log::{HEADER_BYTES, Log, LogOptions, LogReader, Record};
 use clearway_testkit::Random;
 use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 
@@ -80,6 +83,24 @@ fn every_damaged_byte_of_an_old_record_is_corruption_and_not_the_tail() {
             let is_padding = at >= span.start.0 + 132;
             assert!(is_corrupt(result) || is_padding, "byte {at} of {span:?}");
         }
+    }
+}
+
+#[test]
+fn the_trailer_of_a_torn_group_proves_what_was_durable_before_it() {
+    let (memory, spans) = log_with_large_last_group();
+    let (first, trailer) = (spans[0].start.0, spans[29].end.0);
+    // The last record of the group before: only the last group's trailer proves it.
+    let before = first - SECTOR;
+    for torn in (first..trailer - SECTOR).step_by(SECTOR_SIZE) {
+        let disk: Arc<dyn Disk> = Arc::new(memory.fork());
+        overwrite(&disk, torn, &[0; SECTOR_SIZE]);
+        assert!(read_all(&disk, Lsn::ZERO).is_ok(), "a torn tail, torn at {torn}");
+        flip(&disk, before + 40);
+        assert!(is_corrupt(read_all(&disk, Lsn::ZERO)), "torn at {torn}");
+        // Without its trailer nothing proves it.
+        overwrite(&disk, trailer, &[0; HEADER_BYTES]);
+        assert_eq!(read_all(&disk, Lsn::ZERO).unwrap().1, Lsn(before), "torn at {torn}");
     }
 }
 
@@ -288,20 +309,22 @@ fn damage_to_one_group_costs_the_last_groups_and_damage_to_all_later_ones_costs_
     let log = start_new(&disk);
     let spans: Vec<LsnSpan> = (0..300).map(|i| commit(&log, i, 600)).collect();
     drop(log);
-    let damaged = |groups: &[usize]| {
+    let damaged = |record: usize, trailers: Range<usize>| {
         let disk: Arc<dyn Disk> = Arc::new(memory.fork());
-        groups.iter().for_each(|&group| flip(&disk, spans[group].start.0 + 40));
+        flip(&disk, spans[record].start.0 + 40);
+        trailers.for_each(|group| flip(&disk, spans[group].end.0 + 1));
         read_all(&disk, Lsn::ZERO).map(|(numbers, _)| numbers.len())
     };
     // One group: noticed, or among the last ones.
     for group in 280..300 {
-        match damaged(&[group]) {
+        match damaged(group, 0..0) {
             Ok(left) => assert!(left == group && 300 - left <= options().flushes_in_flight),
             result => assert!(is_corrupt(result), "group {group}"),
         }
     }
-    // One bad sector in each of the last 27, and no trailer proves the first of them.
-    assert_eq!(damaged(&(273..300).collect::<Vec<_>>()).unwrap(), 273);
+    // The trailers of all groups behind it are bad: none proves it. A single good one does.
+    assert_eq!(damaged(273, 274..300).unwrap(), 273);
+    assert!(is_corrupt(damaged(273, 274..299)));
 
     let last = spans[299].end.0 / SEGMENT;
     assert!(last >= 3);

@@ -40,11 +40,6 @@ impl Setup {
         self.metadata == MetadataMode::PosixMinimal
     }
 
-    /// Returns true if page reads are in flight when the power is cut.
-    pub(crate) fn has_late_reads(&self) -> bool {
-        self.scenario.0 == "late-reads"
-    }
-
     /// Returns true if the database has an older format at first.
     pub(crate) fn is_old(&self) -> bool {
         self.scenario.0.starts_with(OLD)
