@@ -76,7 +76,14 @@ pub(crate) fn verify(id: PageId, page: &[u8]) -> Result<()> {
 /// # Errors
 /// [`Error::CorruptPage`] with both positions.
 pub(crate) fn check_page_lsn(id: PageId, page: &[u8], durable: Lsn) -> Result<()> {
-    let page_lsn = page_lsn(page);
+    check_lsn(id, page_lsn(page), durable)
+}
+
+/// Checks the same for a page with this page LSN.
+///
+/// # Errors
+/// Those of [`check_page_lsn`].
+pub(crate) fn check_lsn(id: PageId, page_lsn: Lsn, durable: Lsn) -> Result<()> {
     if page_lsn <= durable {
         return Ok(());
     }

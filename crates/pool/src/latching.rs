@@ -9,13 +9,12 @@
 //! waits for in that case (a part of the double-write area, the log, the disk) never waits for a
 //! page's latch.
 
-use clearway_base::{Lsn, PageId, Result};
+use clearway_base::{PageId, Result};
 
 use crate::{
     Pin, Pool,
     exclusive::ExclusivePage,
     frame::Frame,
-    header,
     latch::{LatchOutcome, Seen},
     optimistic::OptimisticPage,
     shared::SharedPage,
@@ -153,20 +152,6 @@ impl Pool {
         frame.latch.downgrade();
         frame.touch();
         Ok(Some(SharedPage::new(page, frame, bytes).pin()))
-    }
-
-    /// Checks that no resident page has a page LSN beyond `end`, the end of the log that redo has
-    /// found. Pages that are read in once the log runs are checked then.
-    ///
-    /// # Errors
-    /// [`Error::CorruptPage`] with the first page that has.
-    ///
-    /// [`Error::CorruptPage`]: clearway_base::Error::CorruptPage
-    pub fn check_page_lsns(&self, end: Lsn) -> Result<()> {
-        for page in self.slots.all() {
-            header::check_page_lsn(page, &self.shared(page)?, end)?;
-        }
-        Ok(())
     }
 
     #[cold]

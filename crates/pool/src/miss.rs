@@ -13,7 +13,7 @@
 //! and the next caller tries again. Bytes with a valid checksum are damaged too if their page LSN
 //! is beyond the durable log: by the write-ahead rule (CLEANER-1) such a page is never written.
 
-use clearway_base::{PageId, Result};
+use clearway_base::{Lsn, PageId, Result};
 use clearway_sync::wake;
 
 use crate::{Pool, frame::Frame, header};
@@ -112,6 +112,29 @@ impl Pool {
     /// Checks the bytes of a page before any other thread can see them: the page is still absent.
     pub(crate) fn verify(&self, page: PageId, bytes: &[u8]) -> Result<()> {
         header::verify(page, bytes)?;
-        header::check_page_lsn(page, bytes, self.wal.durable())
+        let durable = self.wal.durable();
+        if durable == Lsn::MAX {
+            self.note_page_lsn(page, header::page_lsn(bytes));
+        }
+        header::check_page_lsn(page, bytes, durable)
+    }
+
+    /// Notes the page LSN of a page that was read before the end of the log is known.
+    #[cold]
+    fn note_page_lsn(&self, page: PageId, page_lsn: Lsn) {
+        let mut newest = self.newest_before_log.lock();
+        *newest = (*newest).max((page_lsn, page));
+    }
+
+    /// Checks that no page that was read while redo ran has a page LSN beyond `end`, the end of the
+    /// log that redo has found, whether the page is still in memory or not: redo has left out
+    /// changes of such a page. Pages that are read in once the log runs are checked then.
+    ///
+    /// # Errors
+    /// [`Error::CorruptPage`](clearway_base::Error::CorruptPage) with the page whose page LSN is
+    /// the highest.
+    pub fn check_page_lsns(&self, end: Lsn) -> Result<()> {
+        let (page_lsn, page) = *self.newest_before_log.lock();
+        header::check_lsn(page, page_lsn, end)
     }
 }

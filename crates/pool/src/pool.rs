@@ -18,7 +18,7 @@ use std::{
 use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result};
 use clearway_disk::{Disk, IoQueue};
 use clearway_sync::{
-    Counter,
+    Counter, Mutex,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -70,6 +70,8 @@ pub struct Pool {
     /// Upper bound on the recovery LSNs of pages that become dirty while redo runs, `u64::MAX`
     /// otherwise; see `set_redo_position`.
     redo_position: AtomicU64,
+    /// The highest page LSN, and its page, of those that were read before the log ran.
+    pub(crate) newest_before_log: Mutex<(Lsn, PageId)>,
     /// The first failed write or sync of data; nothing is written after it.
     pub(crate) failure: OnceLock<Error>,
 }
@@ -103,6 +105,7 @@ impl Pool {
             loader: Loader::new(options.background_cleaner),
             loading_ahead: Arc::default(),
             redo_position: AtomicU64::new(u64::MAX),
+            newest_before_log: Mutex::new((Lsn::ZERO, PageId(0))),
             failure: OnceLock::new(),
         });
         if options.background_cleaner {

@@ -166,11 +166,13 @@ pub(crate) fn recover(
     let needs_full_upkeep = upkeep::needs_full_upkeep(&block);
     // Before anything is written.
     let traced = recovery::identify(&disk, &block)?;
+    let file = SuperblockFile::open(&*disk, block)?;
+    file.replace_damaged()?;
+    let block = file.get();
     let gate = Arc::new(WalGate::default());
     let pool = Pool::open(&*disk, gate.clone(), options.pool.clone())?;
     let pass = recovery::forward(&disk, &pool, &options, &block, traced)?;
     failpoint::pass(Failpoint::LogAnalysed);
-    let file = SuperblockFile::open(&*disk, block)?;
     let block = raise_epoch(&*disk, &file, &pass)?;
     failpoint::pass(Failpoint::EpochRaised);
     let log = Log::start_as(disk.clone(), options.log.clone(), log_start(&block, &pass))?;

@@ -38,6 +38,10 @@
 //!   never 0.
 //! - SUPERBLOCK-4. While the flag "the log is empty" is set, no page has been changed since it was
 //!   set, and bytes in the log's files at or after the retention LSN are not part of the log.
+//! - SUPERBLOCK-5. A copy that was damaged when the database was found is replaced by the valid one
+//!   before recovery changes a page. It may have been newer, and may be readable again the next
+//!   time: recovery would then begin behind changes that an interrupted redo, which had begun at
+//!   the older copy's position, has taken back.
 
 use std::sync::Arc;
 
@@ -409,6 +413,23 @@ impl SuperblockFile {
         Ok(SuperblockFile { file, current: Mutex::new(current) })
     }
 
+    /// Replaces the other copy if it is damaged (SUPERBLOCK-5).
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub(crate) fn replace_damaged(&self) -> Result<()> {
+        let mut current = self.current.lock();
+        if matches!(
+            read_copy(&*self.file, (current.sequence + 1) % COPIES)?,
+            SlotContents::Valid(_)
+        ) {
+            return Ok(());
+        }
+        current.sequence += 1;
+        let at = (current.sequence % COPIES) * PAGE_SIZE as u64;
+        self.file.write_durable_at(&current.encode(), at)
+    }
+
     /// Creates the file with `first` as its superblock, durable by name and contents. The one that
     /// an interrupted creation has left, with the sequence before this one's, stays until then:
     /// without either, what else it has left would be a directory without a superblock.
@@ -516,6 +537,30 @@ mod tests {
         assert_eq!((found.sequence, found.epoch), (5, Epoch(9)));
         corrupt(&disk, 1, 100);
         assert!(matches!(find(&disk), Err(Error::Corrupt { what: "superblock", .. })));
+    }
+
+    #[test]
+    fn damaged_copy_is_replaced_before_recovery() {
+        let disk = MemoryDisk::new();
+        let file = SuperblockFile::create(&disk, block(4)).unwrap();
+        file.update(|block| block.epoch = Epoch(9)).unwrap();
+        let bytes = |copy: u64| {
+            let mut bytes = vec![0; SECTOR_SIZE];
+            let data = disk.open(DATA_FILE, OpenMode::Existing).unwrap();
+            data.read_at(&mut bytes, copy * PAGE_SIZE as u64).unwrap();
+            bytes
+        };
+        let intact = bytes(0);
+        corrupt(&disk, 0, 100);
+        let FoundDatabase::Database(found) = find(&disk).unwrap() else { panic!("no database") };
+        assert_eq!(found.sequence, 5);
+        let file = SuperblockFile::open(&disk, found).unwrap();
+        file.replace_damaged().unwrap();
+        assert_eq!(bytes(0), intact);
+        assert_eq!(file.get().sequence, 6);
+        // Two intact copies stay as they are.
+        file.replace_damaged().unwrap();
+        assert_eq!(file.get().sequence, 6);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use clearway_disk::{Disk, File, OpenMode};
 use clearway_testkit::Random;
 use clearway_testkit::disk::{SimDisk, seal_page};
 
-use super::trailers::{GroupTrailer, log_bytes};
+use super::trailers::{GroupTrailer, log_bytes, log_end};
 
 const SECTOR: u64 = SECTOR_SIZE as u64;
 const PAGE: u64 = PAGE_SIZE as u64;
@@ -46,7 +46,7 @@ impl Corruption {
             return Corruption::misdirect(disk, &*handle, random);
         }
         if file == "data" && offset >= FIRST_PAGE * PAGE && random.one_in(5) {
-            let end = trailers.last().map_or(0, |trailer| trailer.end);
+            let end = log_end(disk, trailers)?;
             return Corruption::forge_page_lsn(disk, &*handle, end, random);
         }
         Corruption::make_at(disk, file, offset, random)
@@ -103,8 +103,8 @@ impl Corruption {
         Ok(Corruption { file: "data".into(), offset, before, after, is_label: false })
     }
 
-    /// Gives a page an LSN beyond `end`, the end of the log, and a valid checksum, as a copy of a
-    /// later state of the data file has.
+    /// Gives a page an LSN beyond `end`, which is at or behind the end of the log, and a valid
+    /// checksum, as a copy of a later state of the data file has.
     fn forge_page_lsn(
         disk: &SimDisk,
         data: &dyn File,

@@ -119,7 +119,7 @@ fn judge(
         Err(error) => {
             check_typed("reading", &error)?;
             drop(engine);
-            check_later(original, disk, None)?;
+            check_unread(original, disk, torn_at(corruptions, trailers))?;
             return Ok(Outcome::Detected);
         }
     };
@@ -130,7 +130,7 @@ fn judge(
     if let Err(error) = rewrite(&engine, &found) {
         check_typed("writing", &error)?;
         drop(engine);
-        check_later(original, disk, Some(&found))?;
+        check_later(original, disk, &found)?;
         return Ok(Outcome::Detected);
     }
     let detected = match engine.verify() {
@@ -145,7 +145,7 @@ fn judge(
         check_typed("close", &error)?;
     }
     drop(engine);
-    check_later(original, disk, Some(&found))?;
+    check_later(original, disk, &found)?;
     Ok(match (torn, detected) {
         (true, _) => Outcome::Torn,
         (_, true) => Outcome::Detected,
@@ -175,12 +175,23 @@ fn rewrite(engine: &Arc<Engine>, contents: &State) -> Result<()> {
 
 /// Checks that opening the database once more gives the same contents, or an error that reports the
 /// damage.
-fn check_later(original: &Original, disk: &SimDisk, found: Option<&State>) -> Verdict {
-    let later = open(disk, &original.options).and_then(|engine| read_state(&engine));
-    match (later, found) {
-        (Err(error), _) => check_typed("opening again", &error),
-        (Ok(later), Some(found)) => check_same(found, &later),
-        (Ok(later), None) => check_same(&original.contents, &later),
+fn check_later(original: &Original, disk: &SimDisk, found: &State) -> Verdict {
+    match open(disk, &original.options).and_then(|engine| read_state(&engine)) {
+        Err(error) => check_typed("opening again", &error),
+        Ok(later) => check_same(found, &later),
+    }
+}
+
+/// Checks the same if the contents could not be read the first time. They may be readable now: a
+/// page LSN beyond the end of a log that is torn is not noticed any more once the log has grown.
+fn check_unread(original: &Original, disk: &SimDisk, torn_at: Option<u64>) -> Verdict {
+    let later = match open(disk, &original.options).and_then(|engine| read_state(&engine)) {
+        Err(error) => return check_typed("opening again", &error),
+        Ok(later) => later,
+    };
+    match original.contents.difference(&later) {
+        Some(difference) => judge_torn(original, &later, torn_at, difference).map(drop),
+        None => Ok(()),
     }
 }
 

@@ -33,11 +33,7 @@ pub(super) struct GroupTrailer {
 pub(super) fn read(disk: &SimDisk) -> Result<Vec<GroupTrailer>> {
     let mut trailers = Vec::new();
     let (mut log, mut start) = (Vec::new(), 0);
-    for name in disk.list("log")? {
-        let Ok(lsn) = u64::from_str_radix(&name, 16) else { continue };
-        let file = disk.open(&format!("log/{name}"), OpenMode::Existing)?;
-        let mut bytes = vec![0; log_bytes(&*file)? as usize];
-        file.read_at(&mut bytes, 0)?;
+    for (lsn, bytes) in segments(disk)? {
         if start + log.len() as u64 != lsn {
             find(&log, start, &mut trailers);
             (log, start) = (Vec::new(), lsn);
@@ -46,6 +42,33 @@ pub(super) fn read(disk: &SimDisk) -> Result<Vec<GroupTrailer>> {
     }
     find(&log, start, &mut trailers);
     Ok(trailers)
+}
+
+/// Returns an LSN at or behind the end of the log: the end of the last trailer, or that of the last
+/// byte that is not zero, which may belong to a group whose trailer is lost.
+///
+/// # Errors
+/// An error of the disk.
+pub(super) fn log_end(disk: &SimDisk, trailers: &[GroupTrailer]) -> Result<u64> {
+    let end = |(lsn, bytes): (u64, Vec<u8>)| {
+        let last = bytes.iter().rposition(|byte| *byte != 0);
+        last.map_or(0, |last| lsn + last as u64 + 1)
+    };
+    let last_byte = segments(disk)?.into_iter().map(end).max().unwrap_or(0);
+    Ok(last_byte.max(trailers.last().map_or(0, |trailer| trailer.end)))
+}
+
+/// Returns the segments in order, each with its first LSN.
+fn segments(disk: &SimDisk) -> Result<Vec<(u64, Vec<u8>)>> {
+    let mut segments = Vec::new();
+    for name in disk.list("log")? {
+        let Ok(lsn) = u64::from_str_radix(&name, 16) else { continue };
+        let file = disk.open(&format!("log/{name}"), OpenMode::Existing)?;
+        let mut bytes = vec![0; log_bytes(&*file)? as usize];
+        file.read_at(&mut bytes, 0)?;
+        segments.push((lsn, bytes));
+    }
+    Ok(segments)
 }
 
 /// Returns the number of log bytes in a segment's file, which excludes the label.

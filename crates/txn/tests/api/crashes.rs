@@ -9,7 +9,8 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use clearway_disk::MemoryDisk;
+use clearway_base::{Error, PAGE_SIZE};
+use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_sync::Mutex;
 use clearway_testkit::Random;
 use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
@@ -348,4 +349,37 @@ fn creation_can_crash_anywhere() {
             check(&engine);
         }
     }
+}
+
+/// Redo that begins at an older copy of the superblock takes changes back from pages that it
+/// formats, until it comes to the log's end. If it fails before, the newer copy must not count.
+#[test]
+fn damaged_superblock_is_replaced_even_if_redo_fails() {
+    let (disk, engine, table) = start();
+    put(&engine, &table, "a", "1");
+    let second = engine.log().end().0;
+    put(&engine, &table, "b", "2");
+    put(&engine, &table, "c", "3");
+    put(&engine, &table, "d", "4");
+    let image = disk.fork_durable();
+    drop(engine);
+    let copy = |at: u64| {
+        let mut bytes = vec![0; 512];
+        image.open("data", OpenMode::Existing).unwrap().read_at(&mut bytes, at).unwrap();
+        bytes
+    };
+    let sequence = |copy: &[u8]| u64::from_le_bytes(copy[24..32].try_into().unwrap());
+    let newest = [0, PAGE_SIZE as u64].into_iter().max_by_key(|at| sequence(&copy(*at))).unwrap();
+    let flip = |file: &str, at: u64| {
+        let file = image.open(file, OpenMode::Existing).unwrap();
+        let mut byte = [0];
+        file.read_at(&mut byte, at).unwrap();
+        file.write_at(&[byte[0] ^ 1], at).unwrap();
+    };
+    let intact = copy(newest);
+    flip("data", newest + 100);
+    flip("log/0000000000000000", second + 40);
+    let refused = Engine::open(Arc::new(image.clone()), options());
+    assert!(matches!(refused, Err(Error::Corrupt { what: "log record", .. })));
+    assert!(copy(newest) == intact, "the damaged copy is not what it was");
 }

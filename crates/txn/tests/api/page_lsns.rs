@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clearway_base::{Error, PAGE_SIZE};
 use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_testkit::disk::forge_page;
-use clearway_txn::Engine;
+use clearway_txn::{Engine, EngineOptions};
 
 use crate::rig::{self, commit, open, options, start};
 
@@ -94,6 +94,49 @@ fn killed_database_refuses_pages_beyond_its_log() {
     let image = disk.fork_durable();
     assert!(refused(&image, engine.log().end().0 + (1 << 20)) > 10);
     drop(unfinished);
+}
+
+/// Redo leaves out the changes of such a page, and its cache is too small to keep it: the page was
+/// read before the end of the log was known, and is not in memory any more when it is.
+#[test]
+fn page_that_redo_has_evicted_is_refused() {
+    let disk = MemoryDisk::with_crashes();
+    let small = || {
+        let mut options = EngineOptions { background: false, ..options() };
+        options.pool.cache_bytes = 64 * PAGE_SIZE as u64;
+        options
+    };
+    let engine = open(&disk);
+    let table = engine.create_table("t").unwrap();
+    for value in ["v", "w"] {
+        engine.checkpoint().unwrap();
+        for row in 0..800u32 {
+            rig::put(&engine, &table, &format!("{row:05}"), &value.repeat(60));
+        }
+    }
+    let (image, end) = (disk.fork_durable(), engine.log().end().0);
+    let mut refused = 0;
+    for page in (FIRST..pages(&image)).step_by(17) {
+        let disk = image.fork();
+        forge_page(&disk, page, |bytes| bytes[8..16].copy_from_slice(&(end + 1).to_le_bytes()))
+            .unwrap();
+        match Engine::open(Arc::new(disk), small()) {
+            Err(Error::CorruptPage { page: found, .. }) => {
+                assert_eq!(found.0, page);
+                refused += 1;
+            }
+            // A page that redo formats is not read.
+            opened => {
+                let engine = opened.unwrap();
+                let (table, mut txn) = (engine.open_table("t").unwrap(), engine.begin());
+                for row in 0..800u32 {
+                    let value = txn.get(&table, format!("{row:05}").as_bytes()).unwrap();
+                    assert_eq!(value.unwrap(), "w".repeat(60).as_bytes(), "page {page}");
+                }
+            }
+        }
+    }
+    assert!(refused > 5, "{refused}");
 }
 
 /// The bound is exact: the page that was changed last has the end of the log as its page LSN.
