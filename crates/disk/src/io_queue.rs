@@ -38,6 +38,7 @@
 
 mod at_once;
 mod backlog;
+mod latched;
 mod threads;
 mod uring;
 

@@ -3,19 +3,19 @@
 //! Threads are started when requests wait that no thread is free for, up to [`THREADS_MAX`], and
 //! end with the queue. If the system starts none at all, the submitting thread does their work.
 //!
-//! Latch order: `state` is held for a few instructions. No file is read or written and no
-//! completion called under it (IO-QUEUE-1).
+//! Latch order: the backlog's latch is held for a few instructions. No file is read or written and
+//! no completion called under it (IO-QUEUE-1).
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use clearway_base::Error;
 use clearway_sync::{
-    Condvar, Mutex, MutexGuard, Process, step,
+    Condvar, Mutex, MutexGuard, step,
     thread::{self, JoinHandle},
 };
 
-use super::{Backlog, IoQueue, IoQueueKind, IoQueueStats, IoRequest};
+use super::latched::{IoState, LatchedBacklog};
+use super::{IoQueue, IoQueueKind, IoQueueStats, IoRequest};
 
 /// Threads that read and write. They wait for the disk most of the time; a solid-state disk serves
 /// eight reads in little more than the time of one.
@@ -26,37 +26,24 @@ pub(super) struct IoThreads {
     shared: Arc<ThreadsShared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     threads_max: usize,
-    /// IO-QUEUE-4.
-    process: Process,
 }
 
 struct ThreadsShared {
-    state: Mutex<ThreadsState>,
+    latched: LatchedBacklog<Sleeping>,
     /// Notified when a request waits, or the queue is dropped.
     work: Condvar,
-    /// Notified when no request is left.
-    idle: Condvar,
 }
 
-struct ThreadsState {
-    backlog: Backlog,
-    /// Threads that wait for `work`.
-    sleeping: usize,
-    is_dropped: bool,
-}
+/// The number of threads that wait for `work`.
+type Sleeping = usize;
 
 impl IoThreads {
     pub(super) fn new(depth: usize) -> IoThreads {
-        let state = ThreadsState { backlog: Backlog::new(depth), sleeping: 0, is_dropped: false };
+        let latched = LatchedBacklog::new(depth, 0);
         IoThreads {
-            shared: Arc::new(ThreadsShared {
-                state: Mutex::new(state),
-                work: Condvar::new(),
-                idle: Condvar::new(),
-            }),
+            shared: Arc::new(ThreadsShared { latched, work: Condvar::new() }),
             threads: Mutex::new(Vec::new()),
             threads_max: THREADS_MAX.min(depth),
-            process: Process::current(),
         }
     }
 
@@ -76,12 +63,8 @@ impl IoThreads {
 
 impl IoQueue for IoThreads {
     fn submit(&self, requests: Vec<IoRequest>) {
-        if !self.process.is_current() {
-            return requests.into_iter().for_each(|request| request.fail(Error::Forked));
-        }
-        let mut state = self.shared.state.lock();
-        state.backlog.add(requests);
-        let missing = state.backlog.waiting().saturating_sub(state.sleeping);
+        let Some(state) = self.shared.latched.add(requests) else { return };
+        let missing = state.backlog.waiting().saturating_sub(state.own);
         drop(state);
         if self.start_threads(missing) {
             self.shared.work.notify_all();
@@ -93,20 +76,7 @@ impl IoQueue for IoThreads {
     }
 
     fn wait_idle(&self, until: Option<Instant>) -> bool {
-        if !self.process.is_current() {
-            return true;
-        }
-        let mut state = self.shared.state.lock();
-        while !state.backlog.is_idle() {
-            match until {
-                Some(until) if self.shared.idle.wait_until(&mut state, until).timed_out() => {
-                    return state.backlog.is_idle();
-                }
-                Some(_) => {}
-                None => self.shared.idle.wait(&mut state),
-            }
-        }
-        true
+        self.shared.latched.wait_idle(until)
     }
 
     fn kind(&self) -> IoQueueKind {
@@ -114,7 +84,7 @@ impl IoQueue for IoThreads {
     }
 
     fn stats(&self) -> IoQueueStats {
-        self.shared.state.lock().backlog.stats()
+        self.shared.latched.stats()
     }
 }
 
@@ -122,42 +92,37 @@ impl ThreadsShared {
     /// Performs requests until the queue is dropped and none is left; a thread that is not one of
     /// the `queue` returns as soon as none waits.
     fn serve(&self, is_of_queue: bool) {
-        let mut state = self.state.lock();
+        let mut state = self.latched.lock();
         loop {
             let Some(request) = state.backlog.take() else {
                 if state.is_dropped || !is_of_queue {
                     return;
                 }
-                state.sleeping += 1;
+                state.own += 1;
                 self.work.wait(&mut state);
-                state.sleeping -= 1;
+                state.own -= 1;
                 continue;
             };
             drop(state);
             state = self.perform(request);
-            if state.backlog.is_idle() {
-                self.idle.notify_all();
-            }
         }
     }
 
-    fn perform(&self, mut request: IoRequest) -> MutexGuard<'_, ThreadsState> {
+    fn perform(&self, mut request: IoRequest) -> MutexGuard<'_, IoState<Sleeping>> {
         let result = request.perform_rest(0);
-        self.state.lock().backlog.arrived(&request);
+        self.latched.arrived(&request);
         request.complete(result);
-        let mut state = self.state.lock();
-        state.backlog.completed(1);
-        state
+        self.latched.completed(1)
     }
 }
 
 impl Drop for IoThreads {
     fn drop(&mut self) {
-        if !self.process.is_current() {
+        if !self.shared.latched.is_in_its_process() {
             std::mem::forget((self.shared.clone(), std::mem::take(self.threads.get_mut())));
             return;
         }
-        self.shared.state.lock().is_dropped = true;
+        self.shared.latched.lock().is_dropped = true;
         self.shared.work.notify_all();
         // A thread ends when no request waits, so all have completed when all have ended
         // (IO-QUEUE-3).

@@ -15,21 +15,22 @@
 //! - URING-1. A request whose entry was pushed stands in `in_kernel` under the entry's token until
 //!   its completion entry was taken. So its memory and its file's descriptor stay valid for as long
 //!   as the kernel uses them.
-//! - URING-2. Entries are pushed only under `state`, and every one is taken by the kernel before
-//!   the latch is released, or never: a ring that refuses one for good is lost, and is not entered
-//!   with entries again.
+//! - URING-2. Entries are pushed only under the backlog's latch, and every one is taken by the
+//!   kernel before the latch is released, or never: a ring that refuses one for good is lost, and
+//!   is not entered with entries again.
 //! - URING-3. Only the ring's thread takes completion entries. Their queue has room for twice
 //!   `depth` entries, so it never overflows.
 //! - URING-4. A forked child has no mapping of the ring (`MADV_DONTFORK`), and never unmaps one;
 //!   the kernel opens a ring's descriptor close-on-exec.
 //!
-//! Memory order. The pushing thread releases the request to the ring's thread with `state`. The
-//! bytes that the kernel wrote are acquired with the completion entry: the kernel releases the
-//! queue's tail after it has written them, and `io_uring` loads the tail with `Acquire`.
+//! Memory order. The pushing thread releases the request to the ring's thread with the backlog's
+//! latch. The bytes that the kernel wrote are acquired with the completion entry: the kernel
+//! releases the queue's tail after it has written them, and `io_uring` loads the tail with
+//! `Acquire`.
 //!
-//! Latch order: `state` is held for a few instructions and one system call that does not wait; only
-//! while the kernel has no memory for the call is it repeated, with pauses. No file is read or
-//! written and no completion called under it (IO-QUEUE-1).
+//! Latch order: the backlog's latch is held for a few instructions and one system call that does
+//! not wait; only while the kernel has no memory for the call is it repeated, with pauses. No file
+//! is read or written and no completion called under it (IO-QUEUE-1).
 //!
 //! A submitting thread, which may run a step of an operation, blocks in two cases: in these pauses,
 //! and if the ring is lost or a file cannot be read through it. Then the thread reads itself. (A
@@ -41,13 +42,14 @@ use std::{io, os::fd::AsRawFd, sync::Arc, time::Duration, time::Instant};
 
 use clearway_base::{Error, Result};
 use clearway_sync::{
-    Condvar, Mutex, Process, invariant, step,
+    invariant, step,
     thread::{self, JoinHandle},
 };
 use io_uring::{EnterFlags, IoUring, opcode, types};
 use rustix::io::Errno;
 
-use super::{Backlog, IoQueue, IoQueueKind, IoQueueStats, IoRequest};
+use super::latched::{IoState, LatchedBacklog};
+use super::{IoQueue, IoQueueKind, IoQueueStats, IoRequest};
 use crate::{AlignedBuf, File, IO_ALIGNMENT};
 
 /// The token of the entry that wakes the ring's thread.
@@ -59,26 +61,20 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub(crate) struct UringQueue {
     shared: Arc<UringShared>,
     thread: Option<JoinHandle<()>>,
-    /// IO-QUEUE-4.
-    process: Process,
 }
 
 struct UringShared {
     ring: IoUring,
-    state: Mutex<UringState>,
-    /// Notified when no request is left.
-    idle: Condvar,
+    latched: LatchedBacklog<UringState>,
 }
 
 struct UringState {
-    backlog: Backlog,
     /// The requests that the kernel has, by token (URING-1).
     in_kernel: Vec<Option<IoRequest>>,
     /// The tokens not in use.
     free: Vec<usize>,
     /// URING-2.
     is_lost: bool,
-    is_dropped: bool,
 }
 
 impl UringQueue {
@@ -98,17 +94,15 @@ impl UringQueue {
         let mut ring = builder.build(entries).map_err(failed)?;
         read_once(&mut ring, probe).map_err(failed)?;
         let state = UringState {
-            backlog: Backlog::new(depth),
             in_kernel: (0..depth).map(|_| None).collect(),
             free: (0..depth).rev().collect(),
             is_lost: false,
-            is_dropped: false,
         };
-        let shared = Arc::new(UringShared { ring, state: Mutex::new(state), idle: Condvar::new() });
+        let shared = Arc::new(UringShared { ring, latched: LatchedBacklog::new(depth, state) });
         let reaping = shared.clone();
         let builder = thread::Builder::new().name("clearway-io".into());
         let thread = builder.spawn(move || reaping.reap()).map_err(failed)?;
-        Ok(UringQueue { shared, thread: Some(thread), process: Process::current() })
+        Ok(UringQueue { shared, thread: Some(thread) })
     }
 }
 
@@ -152,31 +146,14 @@ fn read_once(ring: &mut IoUring, file: &dyn File) -> io::Result<()> {
 
 impl IoQueue for UringQueue {
     fn submit(&self, requests: Vec<IoRequest>) {
-        if !self.process.is_current() {
-            return requests.into_iter().for_each(|request| request.fail(Error::Forked));
-        }
-        let mut state = self.shared.state.lock();
-        state.backlog.add(requests);
+        let Some(mut state) = self.shared.latched.add(requests) else { return };
         let others = self.shared.fill(&mut state);
         drop(state);
         self.shared.perform_here(others);
     }
 
     fn wait_idle(&self, until: Option<Instant>) -> bool {
-        if !self.process.is_current() {
-            return true;
-        }
-        let mut state = self.shared.state.lock();
-        while !state.backlog.is_idle() {
-            match until {
-                Some(until) if self.shared.idle.wait_until(&mut state, until).timed_out() => {
-                    return state.backlog.is_idle();
-                }
-                Some(_) => {}
-                None => self.shared.idle.wait(&mut state),
-            }
-        }
-        true
+        self.shared.latched.wait_idle(until)
     }
 
     fn kind(&self) -> IoQueueKind {
@@ -184,25 +161,25 @@ impl IoQueue for UringQueue {
     }
 
     fn stats(&self) -> IoQueueStats {
-        self.shared.state.lock().backlog.stats()
+        self.shared.latched.stats()
     }
 }
 
 impl UringShared {
     /// Gives the kernel requests from the backlog, up to the depth. Returns those that cannot go
     /// through the ring: the caller performs them, without the latch.
-    fn fill(&self, state: &mut UringState) -> Vec<IoRequest> {
+    fn fill(&self, state: &mut IoState<UringState>) -> Vec<IoRequest> {
         let (mut others, mut pushed) = (Vec::new(), Vec::new());
         while let Some(request) = state.backlog.take() {
-            match self.push(state, request) {
+            match self.push(&mut state.own, request) {
                 Ok(token) => pushed.push(token),
                 Err(request) => others.push(request),
             }
         }
         // The kernel takes entries in the order in which they were pushed.
-        let refused = self.enter(state);
+        let refused = self.enter(&mut state.own);
         for token in pushed.into_iter().rev().take(refused) {
-            others.extend(state.taken_back(token));
+            others.extend(state.own.taken_back(token));
         }
         others
     }
@@ -222,9 +199,9 @@ impl UringShared {
             true => opcode::Write::new(descriptor, start, len).offset(offset).build(),
         };
         let entry = entry.user_data(token as u64);
-        // SAFETY: the mutable state shows that `state` is held, so there is no other view of the
-        // submission queue (URING-2). The request keeps memory and descriptor valid (URING-1,
-        // IO-REQUEST-1).
+        // SAFETY: the mutable state shows that the backlog's latch is held, so there is no other
+        // view of the submission queue (URING-2). The request keeps memory and descriptor valid
+        // (URING-1, IO-REQUEST-1).
         if unsafe { self.ring.submission_shared().push(&entry) }.is_err() {
             state.free.push(token);
             return Err(request);
@@ -260,24 +237,19 @@ impl UringShared {
             let _may_block = step::Except::begin();
             for mut request in others {
                 let result = request.perform_rest(0);
-                self.state.lock().backlog.arrived(&request);
+                self.latched.arrived(&request);
                 request.complete(result);
                 self.completed(1);
             }
-            others = self.fill(&mut self.state.lock());
+            others = self.fill(&mut self.latched.lock());
         }
     }
 
     /// Notes that completions have returned. Returns true if no request is left, and none will
     /// come.
     fn completed(&self, count: usize) -> bool {
-        let mut state = self.state.lock();
-        state.backlog.completed(count);
-        let is_idle = state.backlog.is_idle();
-        if is_idle {
-            self.idle.notify_all();
-        }
-        is_idle && state.is_dropped
+        let state = self.latched.completed(count);
+        state.backlog.is_idle() && state.is_dropped
     }
 
     /// The main loop of the ring's thread. It ends when the queue is dropped and no request is
@@ -292,10 +264,10 @@ impl UringShared {
                     entries.push((entry.user_data() as usize, entry.result()));
                 }
             }
-            let mut state = self.state.lock();
+            let mut state = self.latched.lock();
             let arrived: Vec<(IoRequest, i32)> = entries
                 .into_iter()
-                .filter_map(|(token, result)| Some((state.taken_back(token)?, result)))
+                .filter_map(|(token, result)| Some((state.own.taken_back(token)?, result)))
                 .collect();
             let count = arrived.len();
             arrived.iter().for_each(|(request, _)| state.backlog.arrived(request));
@@ -322,12 +294,12 @@ impl UringShared {
 
     /// Ends the ring's thread. Returns false if it may sleep for ever, because the ring is lost.
     fn stop(&self) -> bool {
-        let mut state = self.state.lock();
+        let mut state = self.latched.lock();
         state.is_dropped = true;
         let entry = opcode::Nop::new().build().user_data(WAKE);
         // SAFETY: as in `push`; the entry refers to no memory.
         let is_pushed = unsafe { self.ring.submission_shared().push(&entry) }.is_ok();
-        is_pushed && self.enter(&mut state) == 0
+        is_pushed && self.enter(&mut state.own) == 0
     }
 }
 
@@ -370,7 +342,7 @@ fn is_passing(error: &io::Error) -> bool {
 impl Drop for UringQueue {
     fn drop(&mut self) {
         let Some(thread) = self.thread.take() else { return };
-        if !self.process.is_current() {
+        if !self.shared.latched.is_in_its_process() {
             // URING-4: the mappings are not there, and their addresses may be in use.
             std::mem::forget((self.shared.clone(), thread));
             return;
