@@ -1,5 +1,7 @@
 //! Both implementations, with the same test bodies.
 
+mod order;
+
 use std::{
     cell::Cell,
     io::{self, Write},
