@@ -107,29 +107,57 @@ fn last_waker_is_the_one_that_is_called() {
     assert_eq!((former.0.load(Ordering::SeqCst), queue[1].woken()), (0, 1));
 }
 
+/// Counts the calls of a waker that stands in a queue, and passes them on.
+struct Counted {
+    waker: Waker,
+    calls: AtomicU32,
+}
+
+impl Wake for Counted {
+    fn wake(self: Arc<Self>) {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        self.waker.wake_by_ref();
+    }
+}
+
+impl Counted {
+    /// Counts the calls of the waker of the last operation in the queue.
+    fn last_of(operations: &PinnedOperations) -> Arc<Counted> {
+        let mut state = operations.state.lock();
+        let place = &mut state.others.back_mut().unwrap().waker;
+        let (waker, calls) = (place.take().unwrap(), AtomicU32::new(0));
+        let counted = Arc::new(Counted { waker, calls });
+        *place = Some(Waker::from(counted.clone()));
+        counted
+    }
+}
+
 /// Threads and tasks wait in one queue.
 #[test]
 fn thread_and_task_are_admitted_in_turn() {
     let (operations, mut queue) = queue_of(2);
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            let mut place = Admission::Outside;
-            operations.enter(&mut place, false);
-            operations.leave(&mut place);
-        });
-        while operations.counts().1 < 2 {
-            std::thread::yield_now();
-        }
-        let mut last = Operation::default();
-        assert!(!last.poll(&operations));
-        operations.leave(&mut queue[0].place);
-        assert!(queue[1].poll(&operations) && !last.poll(&operations));
-        assert!(!thread.is_finished());
-        operations.leave(&mut queue[1].place);
-        thread.join().unwrap();
-        assert!(last.woken() == 1 && last.poll(&operations));
-        operations.leave(&mut last.place);
+    let operations = Arc::new(operations);
+    let entered = operations.clone();
+    // In no scope: a failure ends the test although the thread waits for ever.
+    let thread = std::thread::spawn(move || {
+        let mut place = Admission::Outside;
+        entered.enter(&mut place, false);
+        entered.leave(&mut place);
     });
+    while operations.counts().1 < 2 {
+        std::thread::yield_now();
+    }
+    let unparked = Counted::last_of(&operations);
+    let mut last = Operation::default();
+    assert!(!last.poll(&operations));
+    operations.leave(&mut queue[0].place);
+    assert!(queue[1].poll(&operations) && !last.poll(&operations));
+    assert!(!thread.is_finished());
+    operations.leave(&mut queue[1].place);
+    assert_eq!(unparked.calls.load(Ordering::SeqCst), 1, "the thread would not run again");
+    thread.join().unwrap();
+    assert!(last.woken() == 1 && last.poll(&operations));
+    operations.leave(&mut last.place);
     assert_eq!(operations.counts(), (0, 0));
 }
 
