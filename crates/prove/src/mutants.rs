@@ -6,6 +6,7 @@
 //! can hide another. The lanes are tried in the order that the patch names, until one fails.
 
 mod catalogue;
+mod filters;
 mod lane;
 
 use std::{
@@ -53,7 +54,8 @@ fn hunt_all(choice: &Choice) -> io::Result<bool> {
         return Err(io::Error::other(message));
     }
     let mutants = chosen(&choice.names)?;
-    // This also builds the test programs, which cargo runs.
+    // These also build the test programs, which cargo runs.
+    filters::check(&mutants)?;
     for lane in Lane::TESTS {
         if !lane.command(choice).status()?.success() {
             return Err(io::Error::other(format!("the lane `{}` fails by itself", lane.name())));

@@ -41,6 +41,39 @@ pub(super) enum Lane {
     Handovers,
 }
 
+/// The tests of a lane.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tests {
+    /// Cargo's arguments that select test programs.
+    pub(super) programs: &'static str,
+    /// Parts of names: each test with one of them runs, or every test if there are none.
+    pub(super) filters: &'static [&'static str],
+}
+
+impl Tests {
+    /// Returns the command that runs the tests.
+    fn run(&self) -> Command {
+        let mut command = self.cargo();
+        command.args(self.filters);
+        command
+    }
+
+    /// Returns the command that lists all tests of the programs, one a line: a name and `: test`.
+    pub(super) fn list(&self) -> Command {
+        let mut command = self.cargo();
+        command.arg("--list");
+        command
+    }
+
+    fn cargo(&self) -> Command {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        // In the profile of this program, so that the engine is built once for both.
+        command.args(["test", "--quiet", "--profile", "prove"]);
+        command.args(self.programs.split(' ')).arg("--");
+        command
+    }
+}
+
 impl Lane {
     /// All lanes.
     const ALL: [Lane; 16] = [
@@ -104,38 +137,38 @@ impl Lane {
         }
     }
 
-    /// Returns cargo's arguments that select the tests, if the lane is tests of a crate.
-    fn tests(self) -> Option<&'static str> {
-        match self {
-            Lane::Specs => Some("-p clearway-txn -p clearway-variants --test isolation"),
+    /// Returns the tests of the lane, if it is tests of a crate.
+    pub(super) fn tests(self) -> Option<Tests> {
+        let (programs, filters): (_, &[&str]) = match self {
+            Lane::Specs => ("-p clearway-txn -p clearway-variants --test isolation", &[]),
             // The other tests take seconds, and catch no more of the mutants.
-            Lane::Locks => Some("-p clearway-lock -p clearway-variants --lib"),
-            Lane::Intents => Some("-p clearway-lock -p clearway-variants --test lock intents::"),
-            Lane::Borders => Some("-p clearway-tree --test api locks::"),
-            Lane::Log => Some("-p clearway-log --lib --test api"),
-            Lane::Slots => Some("-p clearway-variants --lib -- log::array:: log::releases::"),
-            Lane::Answers => Some("-p clearway --test hunts -- answers:: scan_errors::"),
-            Lane::Upkeep => Some("-p clearway-txn --test hunts upkeep::"),
+            Lane::Locks => ("-p clearway-lock -p clearway-variants --lib", &[]),
+            Lane::Intents => ("-p clearway-lock -p clearway-variants --test lock", &["intents::"]),
+            Lane::Borders => ("-p clearway-tree --test api", &["locks::"]),
+            Lane::Log => ("-p clearway-log --lib --test api", &[]),
+            Lane::Slots => ("-p clearway-variants --lib", &["log::array::", "log::releases::"]),
+            Lane::Answers => ("-p clearway --test hunts", &["answers::", "scan_errors::"]),
+            Lane::Upkeep => ("-p clearway-txn --test hunts", &["upkeep::"]),
             Lane::Needs => {
-                Some("-p clearway-tree --test api -- gives_its_pins few_pages_can_be_evicted")
+                ("-p clearway-tree --test api", &["gives_its_pins", "few_pages_can_be_evicted"])
             }
-            Lane::Evictions => Some("-p clearway-pool --test api evicted_together"),
-            Lane::Tasks => Some("-p clearway-txn -p clearway --test hunts -- tasks:: cancelled::"),
-            Lane::Handovers => Some(
-                "-p clearway-lock -p clearway-pool -p clearway-txn -p clearway --lib --test lock \
-                 -- cancelled_grant_ admission:: offload:: pipeline::tasks::",
+            Lane::Evictions => ("-p clearway-pool --test api", &["evicted_together"]),
+            Lane::Tasks => {
+                ("-p clearway-txn -p clearway --test hunts", &["tasks::", "cancelled::"])
+            }
+            Lane::Handovers => (
+                "-p clearway-lock -p clearway-pool -p clearway-txn -p clearway --lib --test lock",
+                &["cancelled_grant_", "admission::", "offload::", "pipeline::tasks::"],
             ),
-            Lane::Simulation | Lane::Images | Lane::Creations | Lane::Corruption => None,
-        }
+            Lane::Simulation | Lane::Images | Lane::Creations | Lane::Corruption => return None,
+        };
+        Some(Tests { programs, filters })
     }
 
     /// Returns the command that runs the lane.
     pub(super) fn command(self, choice: &Choice) -> Command {
         if let Some(tests) = self.tests() {
-            let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-            // In the profile of this program, so that the engine is built once for both.
-            command.args(["test", "--quiet", "--profile", "prove"]).args(tests.split(' '));
-            return command;
+            return tests.run();
         }
         let this = std::env::current_exe().expect("a running program has a path");
         let mut command = Command::new(this);
