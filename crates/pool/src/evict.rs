@@ -327,23 +327,7 @@ mod tests {
     use clearway_disk::MemoryDisk;
 
     use super::*;
-    use crate::{PoolOptions, Wal};
-
-    struct EmptyLog;
-
-    impl Wal for EmptyLog {
-        fn durable(&self) -> Lsn {
-            Lsn(1)
-        }
-
-        fn make_durable(&self, _: Lsn) -> Result<()> {
-            Ok(())
-        }
-
-        fn end(&self) -> Lsn {
-            Lsn(0)
-        }
-    }
+    use crate::{PoolOptions, wal::DurableLog};
 
     /// The state that the clock saw without the latch may be outdated when it has the latch.
     #[test]
@@ -353,7 +337,7 @@ mod tests {
             background_cleaner: false,
             ..PoolOptions::default()
         };
-        let pool = Pool::open(&MemoryDisk::new(), Arc::new(EmptyLog), options).unwrap();
+        let pool = Pool::open(&MemoryDisk::new(), Arc::new(DurableLog), options).unwrap();
         let page = PageId(3);
         let frame = pool.space.frame(page);
         let stays =
@@ -379,7 +363,7 @@ mod tests {
             background_cleaner: false,
             ..PoolOptions::default()
         };
-        let pool = Pool::open(&MemoryDisk::new(), Arc::new(EmptyLog), options).unwrap();
+        let pool = Pool::open(&MemoryDisk::new(), Arc::new(DurableLog), options).unwrap();
         (0..PAGES).for_each(|page| drop(pool.shared(PageId(page)).unwrap()));
         let absent = || -> Vec<u32> {
             (0..PAGES).filter(|page| !pool.try_resident(PageId(*page))).collect()
@@ -410,7 +394,7 @@ mod tests {
                 background_cleaner: false,
                 ..PoolOptions::default()
             };
-            let pool = Pool::open(&MemoryDisk::new(), Arc::new(EmptyLog), options).unwrap();
+            let pool = Pool::open(&MemoryDisk::new(), Arc::new(DurableLog), options).unwrap();
             (0..PAGES).for_each(|page| drop(pool.shared(PageId(page)).unwrap()));
             (0..PAGES).for_each(|page| assert!(pool.space.frame(PageId(page)).untouch()));
             assert!((0..reserved).all(|_| pool.slots.take(true).is_some()));
@@ -433,7 +417,7 @@ mod tests {
                 background_cleaner: false,
                 ..PoolOptions::default()
             };
-            let pool = Pool::open(&MemoryDisk::new(), Arc::new(EmptyLog), options).unwrap();
+            let pool = Pool::open(&MemoryDisk::new(), Arc::new(DurableLog), options).unwrap();
             assert_eq!((pool.together(), pool.dirty_enough()), (together, dirty), "{capacity}");
         }
     }
@@ -446,7 +430,7 @@ mod tests {
             background_cleaner: false,
             ..PoolOptions::default()
         };
-        let pool = Pool::open(&MemoryDisk::new(), Arc::new(EmptyLog), options).unwrap();
+        let pool = Pool::open(&MemoryDisk::new(), Arc::new(DurableLog), options).unwrap();
         for page in 0..64 {
             let mut page = pool.exclusive(PageId(page)).unwrap();
             page.begin_change();
@@ -491,7 +475,7 @@ mod tests {
             },
         );
         let disk = FaultyDisk::new(MemoryDisk::new(), faults.clone());
-        let pool = Pool::open(&disk, Arc::new(EmptyLog), options).unwrap();
+        let pool = Pool::open(&disk, Arc::new(DurableLog), options).unwrap();
         pool.ensure_len(PageId(999)).unwrap();
         let change = |page: u32| -> Result<()> {
             let mut page = pool.format(PageId(page))?;

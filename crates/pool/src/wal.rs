@@ -38,3 +38,22 @@ pub trait Wal: Send + Sync {
         let _ = cause;
     }
 }
+
+/// For unit tests: a log that is durable beyond every LSN, and does not grow.
+#[cfg(test)]
+pub(crate) struct DurableLog;
+
+#[cfg(test)]
+impl Wal for DurableLog {
+    fn durable(&self) -> Lsn {
+        Lsn::MAX
+    }
+
+    fn make_durable(&self, _: Lsn) -> Result<()> {
+        Ok(())
+    }
+
+    fn end(&self) -> Lsn {
+        Lsn::ZERO
+    }
+}

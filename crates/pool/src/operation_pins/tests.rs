@@ -2,28 +2,12 @@
 
 use std::sync::Arc;
 
-use clearway_base::{Lsn, PAGE_SIZE};
+use clearway_base::PAGE_SIZE;
 use clearway_disk::MemoryDisk;
 use clearway_sync::Mutex;
 
 use super::*;
-use crate::{PoolOptions, Wal, admission::SHARE_OF_CACHE};
-
-struct NoLog;
-
-impl Wal for NoLog {
-    fn durable(&self) -> Lsn {
-        Lsn(1)
-    }
-
-    fn make_durable(&self, _: Lsn) -> Result<()> {
-        Ok(())
-    }
-
-    fn end(&self) -> Lsn {
-        Lsn(1)
-    }
-}
+use crate::{PoolOptions, admission::SHARE_OF_CACHE, wal::DurableLog};
 
 fn small_pool() -> Arc<Pool> {
     let options = PoolOptions {
@@ -31,7 +15,7 @@ fn small_pool() -> Arc<Pool> {
         background_cleaner: false,
         ..PoolOptions::default()
     };
-    Pool::open(&MemoryDisk::new(), Arc::new(NoLog), options).unwrap()
+    Pool::open(&MemoryDisk::new(), Arc::new(DurableLog), options).unwrap()
 }
 
 #[test]

@@ -14,30 +14,11 @@ use clearway_sync::step;
 use clearway_testkit::disk::{HeldReads, HeldReadsDisk};
 
 use super::*;
-use crate::{OperationPins, PoolOptions, Wal};
+use crate::{OperationPins, PoolOptions, wal::DurableLog};
 
 mod many;
 mod races;
 mod waits;
-
-/// No page has a later LSN.
-const END: Lsn = Lsn(1_000_000);
-
-struct DurableLog;
-
-impl Wal for DurableLog {
-    fn durable(&self) -> Lsn {
-        END
-    }
-
-    fn make_durable(&self, _: Lsn) -> Result<()> {
-        Ok(())
-    }
-
-    fn end(&self) -> Lsn {
-        Lsn(1)
-    }
-}
 
 const PAGES: u32 = 640;
 

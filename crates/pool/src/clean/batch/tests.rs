@@ -13,23 +13,7 @@ use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use clearway_sync::{Mutex, thread};
 
 use super::*;
-use crate::{PoolOptions, Wal};
-
-struct NoLog;
-
-impl Wal for NoLog {
-    fn durable(&self) -> Lsn {
-        Lsn(10)
-    }
-
-    fn make_durable(&self, _: Lsn) -> Result<()> {
-        Ok(())
-    }
-
-    fn end(&self) -> Lsn {
-        Lsn(9)
-    }
-}
+use crate::{PoolOptions, wal::DurableLog};
 
 fn open(disk: &dyn Disk, background_cleaner: bool) -> Arc<Pool> {
     let options = PoolOptions {
@@ -37,7 +21,7 @@ fn open(disk: &dyn Disk, background_cleaner: bool) -> Arc<Pool> {
         background_cleaner,
         ..PoolOptions::default()
     };
-    let pool = Pool::open(disk, Arc::new(NoLog), options).unwrap();
+    let pool = Pool::open(disk, Arc::new(DurableLog), options).unwrap();
     pool.ensure_len(PageId(999)).unwrap();
     pool
 }
