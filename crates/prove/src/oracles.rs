@@ -34,7 +34,7 @@ mod state;
 mod structure;
 mod write_ahead;
 
-pub use contents::{check_same, read_state, read_table};
+pub use contents::{check_same, read_state, read_state_as_task, read_table};
 pub use history::{Bounds, Change, History};
 pub use quiet::check_quiet;
 pub use state::{Row, Rows, State};

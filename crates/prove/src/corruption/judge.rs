@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use clearway_base::{Error, Lsn, Result};
+use clearway_sync::block_on;
 use clearway_testkit::Random;
 use clearway_testkit::disk::SimDisk;
-use clearway_txn::Engine;
+use clearway_txn::{Engine, Kind};
 
 use super::{
     exchange,
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::oracles::{
     Bounds, Oracle, Row, State, Verdict, Violation, check_quiet, check_same, check_structure,
-    read_state,
+    read_state, read_state_as_task,
 };
 
 /// One case in this many is the log of another copy instead of a corruption.
@@ -50,12 +51,16 @@ impl Outcome {
     }
 }
 
-/// Corrupts a copy of `original` in one to five places, and judges the result. Also returns true if
-/// there were undamaged tables that could be examined.
+/// Corrupts a copy of `original` in one to five places, and judges the result; if `by_task`, tasks
+/// read and write it. Also returns true if there were undamaged tables that could be examined.
 ///
 /// # Errors
 /// A violation.
-pub(super) fn examine(original: &Original, random: &mut Random) -> Verdict<(Outcome, bool)> {
+pub(super) fn examine(
+    original: &Original,
+    by_task: bool,
+    random: &mut Random,
+) -> Verdict<(Outcome, bool)> {
     if random.one_in(EXCHANGES) {
         return Ok((exchange::examine(original, random)?, false));
     }
@@ -80,7 +85,8 @@ pub(super) fn examine(original: &Original, random: &mut Random) -> Verdict<(Outc
     let after: Vec<GroupTrailer> = before.iter().filter(is_untouched).copied().collect();
     // The undamaged tables first, since `judge` may open the database and change it.
     let others = other_tables::examine(original, &disk, &corruptions);
-    let judged = others.and_then(|any| Ok((judge(original, &disk, &corruptions, &after)?, any)));
+    let judged =
+        others.and_then(|any| Ok((judge(original, &disk, &corruptions, &after, by_task)?, any)));
     judged.map_err(|violation| {
         let places = corruptions.iter().map(|each| format!("{} at {}", each.file, each.offset));
         let places: Vec<String> = places.collect();
@@ -94,6 +100,7 @@ fn judge(
     disk: &SimDisk,
     corruptions: &[Corruption],
     trailers: &[GroupTrailer],
+    by_task: bool,
 ) -> Verdict<Outcome> {
     let engine = match open(disk, &original.options) {
         Ok(engine) => engine,
@@ -114,7 +121,8 @@ fn judge(
         let detail = format!("the tables are {:?}", engine.tables());
         return Err(Violation::new(Oracle::Prefix, detail));
     }
-    let found = match read_state(&engine) {
+    let read = if by_task { read_by_both(&engine)? } else { read_state(&engine) };
+    let found = match read {
         Ok(found) => found,
         Err(error) => {
             check_typed("reading", &error)?;
@@ -127,7 +135,7 @@ fn judge(
         None => false,
         Some(detail) => judge_torn(original, &found, torn_at(corruptions, trailers), detail)?,
     };
-    if let Err(error) = rewrite(&engine, &found) {
+    if let Err(error) = rewrite(&engine, &found, by_task) {
         check_typed("writing", &error)?;
         drop(engine);
         check_later(original, disk, &found)?;
@@ -153,21 +161,44 @@ fn judge(
     })
 }
 
+/// Reads the contents by tasks, and checks that this has not stopped the engine, and that a thread
+/// that blocks finds the same afterwards, or gets the same error.
+fn read_by_both(engine: &Arc<Engine>) -> Verdict<Result<State>> {
+    let by_task = read_state_as_task(engine);
+    let stopped = |error| Violation::unexpected("the engine, after tasks have read", &error);
+    engine.health().map_err(stopped)?;
+    match (&by_task, read_state(engine)) {
+        (Ok(one), Ok(other)) => check_same(one, &other)?,
+        (Err(one), Err(other)) if one.to_string() == other.to_string() => {}
+        (one, other) => {
+            let of = |read: Option<&Error>| read.map_or("the contents".into(), Error::to_string);
+            let (one, other) = (of(one.as_ref().err()), of(other.as_ref().err()));
+            let detail = format!("a task read {one}, and a thread {other}");
+            return Err(Violation::new(Oracle::Answer, detail));
+        }
+    }
+    Ok(by_task)
+}
+
 /// Writes all rows again, so that damage that only writers meet is met.
-fn rewrite(engine: &Arc<Engine>, contents: &State) -> Result<()> {
+fn rewrite(engine: &Arc<Engine>, contents: &State, by_task: bool) -> Result<()> {
     for name in contents.tables() {
         let table = engine.open_table(name)?;
         let rows: Vec<(&Vec<u8>, &Row)> = contents.rows(name).into_iter().flatten().collect();
         for rows in rows.chunks(ROWS_PER_TRANSACTION) {
-            let mut txn = engine.begin();
+            let mut txn = if by_task { engine.begin_task(Kind::NONE) } else { engine.begin() };
+            let mut put = |key: &[u8], value: &[u8]| match by_task {
+                true => block_on(txn.put_as_task(&table, key, value)),
+                false => txn.put(&table, key, value),
+            };
             for (key, row) in rows {
                 if let Some(value) = &row.value {
                     // The record shrinks, then has its value again: two changes of its leaf.
-                    txn.put(&table, key, b"")?;
-                    txn.put(&table, key, value)?;
+                    put(key, b"")?;
+                    put(key, value)?;
                 }
             }
-            txn.commit()?;
+            if by_task { block_on(txn.commit_as_task()) } else { txn.commit() }?;
         }
     }
     Ok(())

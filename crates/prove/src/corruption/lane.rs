@@ -49,7 +49,10 @@ fn work(choice: Choice, shard: Shard) -> Option<(Counts, bool)> {
             false => &originals[random.below(originals.len() as u64) as usize],
         };
         original.pattern.iter().for_each(|pattern| drawn.note(pattern));
-        let (outcome, has_other_tables) = judge::examine(original, &mut random)?;
+        let by_task = !(first + number).is_multiple_of(2);
+        let (outcome, has_other_tables) = judge::examine(original, by_task, &mut random)?;
+        let by_task = by_task && outcome == Outcome::Detected;
+        counts.add("detected_by_tasks", u64::from(by_task));
         counts.add(outcome.name(), 1);
         counts.add("other_tables", u64::from(has_other_tables));
         Ok(())
@@ -70,13 +73,14 @@ fn print_summary(counts: &Counts, took: Duration) {
     clearway_console::say!("{}", counts.drawn());
     clearway_console::say!(
         "corruption: {} cases on {} databases: {} with the same contents, {} refused, {} with \
-         damage reported on access, {} ending at a torn tail; {} with other tables, all intact; {} \
-         findings, {:.1} s",
+         damage reported on access ({} of them to tasks), {} ending at a torn tail; {} with other \
+         tables, all intact; {} findings, {:.1} s",
         counts.get("cases"),
         counts.get("databases"),
         of(Outcome::Same),
         of(Outcome::Refused),
         of(Outcome::Detected),
+        counts.get("detected_by_tasks"),
         of(Outcome::Torn),
         counts.get("other_tables"),
         counts.get("findings"),
