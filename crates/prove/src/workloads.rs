@@ -158,6 +158,11 @@ impl Values {
         Values { serial: 0, long_one_in, short_max }
     }
 
+    /// Values of which most are longer than a node.
+    pub(crate) fn large(random: &mut Random) -> Values {
+        Values { serial: 0, long_one_in: random.pick(&[1, 2]), short_max: 40 }
+    }
+
     pub(crate) fn next(&mut self, random: &mut Random) -> Vec<u8> {
         self.serial += 1;
         let len = if self.long_one_in > 0 && random.one_in(self.long_one_in) {

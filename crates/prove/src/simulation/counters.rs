@@ -55,6 +55,8 @@ pub struct RunCounters {
     pub cancelled: u64,
     /// Transactions of tasks dropped.
     pub dropped: u64,
+    /// Transactions that ended within the write of a large value, after they had written another.
+    pub chains_left: u64,
     /// Victims of deadlocks.
     pub victims: u64,
     /// Operations refused for lack of space.
@@ -85,7 +87,7 @@ pub struct RunCounters {
 
 impl RunCounters {
     /// Returns every count with its name.
-    fn fields(&mut self) -> [(&'static str, &mut u64); 37] {
+    fn fields(&mut self) -> [(&'static str, &mut u64); 38] {
         [
             ("seeds", &mut self.seeds),
             ("steps", &mut self.steps),
@@ -111,6 +113,7 @@ impl RunCounters {
             ("jobs_dropped", &mut self.jobs_dropped),
             ("cancelled", &mut self.cancelled),
             ("dropped", &mut self.dropped),
+            ("chains_left", &mut self.chains_left),
             ("victims", &mut self.victims),
             ("full", &mut self.full),
             ("reachable", &mut self.reachable),
@@ -180,6 +183,7 @@ impl fmt::Display for RunCounters {
         let (evictions, repaired) = (self.evictions, self.repaired);
         writeln!(f, "evictions     {evictions:>12}   torn pages repaired {repaired}")?;
         writeln!(f, "checkpoints   {:>12}   images compared {}", self.checkpoints, self.images)?;
-        write!(f, "no page lost  {:>12}", self.reachable)
+        let chains = self.chains_left;
+        write!(f, "no page lost  {:>12}   chains left {chains}", self.reachable)
     }
 }

@@ -182,13 +182,25 @@ impl World {
         self.plan.workload.check(found)?;
         match self.random.below(8) {
             0 => check_upkeep(self.engine())?,
-            1..5 => {
-                self.unreachable = Some(check_structure(self.engine())?.unreachable_pages);
-            }
+            1..5 => self.check_structure()?,
             _ => {}
         }
         check_quiet(self.engine())?;
         self.watch.verdict()
+    }
+
+    /// ORACLE-4: checks the structure, and that no more pages are unreachable than before, if that
+    /// is known. No transaction may run.
+    pub(super) fn check_structure(&mut self) -> Verdict {
+        let found = check_structure(self.engine())?.unreachable_pages;
+        match self.unreachable.replace(found) {
+            Some(known) if found > known => {
+                let detail = format!("{found} pages are unreachable, and {known} were before");
+                return Err(Violation::new(Oracle::Structure, detail));
+            }
+            known => self.counters.reachable += u64::from(known.is_some()),
+        }
+        Ok(())
     }
 
     /// Closes the database in order and opens it again: no commit may be missing.
@@ -209,7 +221,9 @@ impl World {
         self.counters.reopenings += 1;
         let bounds = self.history.bounds();
         self.history.acknowledge_commit(bounds.appended);
+        let unreachable = self.unreachable;
         self.forget_running();
+        self.unreachable = unreachable;
         self.disk.set_space_bytes(None);
         let found = self.open_and_read();
         let found = found.map_err(|error| Violation::unexpected("opening again", &error))?;

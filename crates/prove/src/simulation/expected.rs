@@ -33,6 +33,12 @@ impl Overlay {
         self.0.iter().all(|(table, rows)| is_same(table, rows))
     }
 
+    /// Returns true if one of the values is longer than this.
+    pub(super) fn has_longer_value(&self, len: usize) -> bool {
+        let mut values = self.0.values().flat_map(BTreeMap::values).flatten();
+        values.any(|value| value.len() > len)
+    }
+
     pub(super) fn into_changes(self) -> Vec<Change> {
         let tables = self.0.into_iter();
         let of_table = |(table, rows): (String, BTreeMap<_, _>)| {

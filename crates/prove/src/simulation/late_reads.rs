@@ -38,6 +38,8 @@ const OTHERS_ONE_IN: u64 = 4;
 const FOLLOWED_ONE_IN: u64 = 4;
 /// One of this many reads fails.
 const FAILED_ONE_IN: u64 = 12;
+/// In a run with large values, one of this many calls is dropped with its transaction.
+const ABANDONED_ONE_IN: u64 = 2;
 /// The pages of the cache for each operation that may keep pins: six pins, and the operations have
 /// a quarter of the cache (PINS-1 and PINS-2 of the pool).
 const PAGES_PER_OPERATION: u64 = 6 * 4;
@@ -149,6 +151,20 @@ impl World {
             self.counters.jobs_dropped += u64::from(session.awaited.take().is_some());
             session.cancel(&mut self.random);
         }
+    }
+
+    /// Drops the call of a session that waits. In a run with large values, often its transaction
+    /// ends with it: then the rollback frees what the call has left.
+    pub(super) fn cancel_or_abandon(&mut self, at: usize) -> Verdict {
+        if !self.plan.has_large_values || !self.random.one_in(ABANDONED_ONE_IN) {
+            self.cancel(at);
+            return Ok(());
+        }
+        if let Some(session) = &self.sessions[at] {
+            let leaves_chain = session.may_leave_chain(self.plan.node_bytes());
+            self.counters.chains_left += u64::from(leaves_chain);
+        }
+        self.abandon(at)
     }
 
     /// The sessions whose calls wait for pages.

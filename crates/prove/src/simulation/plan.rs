@@ -78,8 +78,14 @@ const PROFILES: [[u32; 12]; 7] = [
     [40, 250, 10, 15, 8, 40, 6, 1, 1, 5, 1, 6],
 ];
 
+/// The frequencies of the steps of a run without crashes and faults, after which pages may be
+/// unreachable for a reason.
+const UNDISTURBED: [u32; 12] = [60, 400, 15, 15, 4, 8, 1, 1, 0, 0, 0, 6];
+
 /// In one of this many openings with tasks, the thread does at once what blocks a task.
 const JOBS_AT_ONCE_ONE_IN: u64 = 4;
+/// In one of this many runs with tasks most values are large.
+const LARGE_VALUES_ONE_IN: u64 = 5;
 /// The smallest log capacity that has room for every row.
 const ROOM_FOR_ROWS: u64 = 64 << 10;
 
@@ -101,6 +107,8 @@ pub(super) struct Plan {
     redo_check: bool,
     /// True if some transactions lock a whole table.
     pub(super) locks_tables: bool,
+    /// True if most values are large, and operations are often dropped with their transactions.
+    pub(super) has_large_values: bool,
     escalate_after: Option<usize>,
     range_protocol: RangeProtocol,
     intent_locks: IntentMethod,
@@ -131,6 +139,7 @@ impl Plan {
             capacity_bytes: (segment_bytes * random.pick(&[2, 3, 4, 8, 64])).max(ROOM_FOR_ROWS),
             redo_check: false,
             locks_tables: false,
+            has_large_values: false,
             escalate_after: None,
             range_protocol: RangeProtocol::default(),
             intent_locks: IntentMethod::default(),
@@ -147,6 +156,12 @@ impl Plan {
         if rare.one_in(4) {
             plan.intent_locks = rare.pick(&[IntentMethod::MainTable, IntentMethod::Inherited]);
         }
+        plan.has_large_values = plan.has_tasks && rare.one_in(LARGE_VALUES_ONE_IN);
+        if plan.has_large_values {
+            plan.workload = Box::new(RandomKeys::with_large_values(&mut rare));
+            plan.weights = rare.pick(&[plan.weights, UNDISTURBED, UNDISTURBED]);
+            plan.capacity_bytes = plan.capacity_bytes.max(segment_bytes * rare.pick(&[2, 8, 16]));
+        }
         plan
     }
 
@@ -159,6 +174,10 @@ impl Plan {
                 Violation { detail, ..violation }
             }
         }
+    }
+
+    pub(super) fn node_bytes(&self) -> usize {
+        self.node_bytes
     }
 
     pub(super) fn segment_bytes(&self) -> u64 {

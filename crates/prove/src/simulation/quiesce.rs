@@ -4,7 +4,7 @@ use clearway_base::Error;
 
 use super::world::World;
 use crate::oracles::{
-    Oracle, Verdict, Violation, check_quiet, check_same, check_structure, check_upkeep, read_state,
+    Oracle, Verdict, Violation, check_quiet, check_same, check_upkeep, read_state,
 };
 
 /// The number of steps within which all transactions must finish. Eight alternating transactions of
@@ -79,12 +79,7 @@ impl World {
         if let Some(detail) = self.history.state().difference(&found) {
             return Err(Violation::new(Oracle::Serializable, format!("at the end: {detail}")));
         }
-        let found = check_structure(self.engine())?.unreachable_pages;
-        if let Some(known) = self.unreachable.filter(|known| found > *known) {
-            let detail = format!("{found} pages are unreachable, and {known} were before");
-            return Err(Violation::new(Oracle::Structure, detail));
-        }
-        self.counters.reachable += u64::from(self.unreachable.is_some());
+        self.check_structure()?;
         check_quiet(self.engine())
     }
 

@@ -174,6 +174,17 @@ impl Session {
         if self.is_waiting() { self.operation.as_ref() } else { None }
     }
 
+    /// Returns true if the transaction has written a value longer than a node, and the operation
+    /// that waits may have stored a part of another one.
+    pub(super) fn may_leave_chain(&self, node_bytes: usize) -> bool {
+        let Some(Operation::Write { verb, .. }) = self.waiting_operation() else { return false };
+        let (Verb::Insert(value) | Verb::Put(value) | Verb::Update(value)) = verb else {
+            return false;
+        };
+        let is_chain = value.len() > node_bytes && !self.waits_for_lock;
+        is_chain && self.overlay.has_longer_value(node_bytes)
+    }
+
     /// Notes what the operation waits for.
     pub(super) fn set_waiting_for_lock(&mut self, is_for_lock: bool) {
         self.waits_for_lock = is_for_lock;

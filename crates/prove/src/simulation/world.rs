@@ -290,7 +290,7 @@ impl World {
 
     /// Ends a transaction whose program has not ended: rolls it back, or drops it, which is the
     /// engine's rollback.
-    fn abandon(&mut self, at: usize) -> Verdict {
+    pub(super) fn abandon(&mut self, at: usize) -> Verdict {
         let is_task = self.sessions[at].as_ref().is_some_and(Session::is_task);
         if !is_task || self.random.one_in(2) {
             return self.roll_back(at);
@@ -311,8 +311,7 @@ impl World {
     pub(super) fn operate(&mut self, at: usize) -> Verdict {
         let is_waiting = self.sessions[at].as_ref().is_some_and(Session::is_waiting);
         if is_waiting && self.random.one_in(DROPPED_ONE_IN) {
-            self.cancel(at);
-            return Ok(());
+            return self.cancel_or_abandon(at);
         }
         self.leave_pins(Some(at));
         let Some(mut session) = self.sessions[at].take() else { return Ok(()) };

@@ -44,6 +44,20 @@ impl RandomKeys {
         };
         RandomKeys { shape: Rc::new(shape) }
     }
+
+    /// Draws the shape of a workload whose transactions write several values that are longer than
+    /// a node, and often roll back.
+    pub fn with_large_values(random: &mut Random) -> RandomKeys {
+        let shape = Shape {
+            keys: random.pick(&[4, 12, 30]),
+            long_key_every: 7,
+            operations_max: random.pick(&[3, 6, 12]),
+            weights: random.pick(&[[1, 0, 3, 5, 2, 1, 0, 0], [1, 1, 3, 4, 2, 2, 1, 1]]),
+            rollback_one_in: random.pick(&[2, 8]),
+            values: RefCell::new(Values::large(random)),
+        };
+        RandomKeys { shape: Rc::new(shape) }
+    }
 }
 
 impl Shape {
