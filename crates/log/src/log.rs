@@ -488,7 +488,8 @@ impl Log {
     }
 
     /// Like [`reserve_space`](Log::reserve_space), but exceeds the capacity instead of waiting or
-    /// failing: for a rollback, which cannot be refused and for whose locks others wait, and for a
+    /// failing: for a rollback, which cannot be refused and for whose locks others wait, for the
+    /// deallocations of a committed transaction, which retains log until they are done, and for a
     /// checkpoint that makes room.
     ///
     /// # Errors

@@ -32,11 +32,11 @@
 //!   flush by itself (`is_tight`), so such groups are few.
 //! - LOG-SPACE-5. The segments that are in use (not freed) occupy at most `capacity_bytes`, with
 //!   three exceptions: a segment that a flusher had to add because unpaid trailers used up the
-//!   reserve; segments for rollbacks and for the checkpoints that make room
-//!   ([`Log::reserve_beyond_capacity`]); and segments that recovery adds ([`Log::lift_capacity`]).
-//!   After a crash the log may be completely full, and an opening needs some space: for its epoch,
-//!   its reserve, and the checkpoint that makes room again. If the disk is full as well, the
-//!   reserve must suffice.
+//!   reserve; segments for rollbacks, for deallocations after a commit, and for the checkpoints
+//!   that make room ([`Log::reserve_beyond_capacity`]); and segments that recovery adds
+//!   ([`Log::lift_capacity`]). After a crash the log may be completely full, and an opening needs
+//!   some space: for its epoch, its reserve, and the checkpoint that makes room again. If the disk
+//!   is full as well, the reserve must suffice.
 //!
 //! Latch order: `growth` → the segments' latches; the waiters' mutex → the segments' state.
 //! `reserve_space` without growth takes no latch, except to wake the preparer.

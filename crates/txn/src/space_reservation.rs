@@ -17,11 +17,13 @@
 //!   may need, since their number is not known before. Their log space comes from the engine's
 //!   reserve, and so does that of checkpoints. No reserve suffices for every number of splits. When
 //!   it is used up, undos and checkpoints reserve space in the log; if the log is full, undos, and
-//!   checkpoints that will free a segment, reserve it beyond the log's capacity. If the disk is
-//!   full as well, an undo starts with only the space that TXN-SPACE-2 has kept. If it uses more
-//!   (for a page split, or because it is a loser's), this is the one exception to TXN-SPACE-1 and
-//!   TXN-SPACE-2: `held` is too low, possibly below zero, until a reservation, or the end of a
-//!   transaction, of this `TransactionState` reserves the difference (`make_do`, `pay`).
+//!   checkpoints that will free a segment, reserve it beyond the log's capacity. So do the steps of
+//!   deferred frees in a full log: their transaction may be the one that keeps the log full, and a
+//!   step that fails leaves pages that no later one frees. If the disk is full as well, an undo
+//!   starts with only the space that TXN-SPACE-2 has kept. If it uses more (for a page split, or
+//!   because it is a loser's), this is the one exception to TXN-SPACE-1 and TXN-SPACE-2: `held` is
+//!   too low, possibly below zero, until a reservation, or the end of a transaction, of this
+//!   `TransactionState` reserves the difference (`make_do`, `pay`).
 
 use clearway_base::{Error, Result};
 use clearway_log::{HEADER_BYTES, Log, RECORD_ALIGN, TRAILER_BYTES_MAX, record_bytes};
@@ -121,6 +123,20 @@ impl SpaceReservation {
             missing
         };
         self.held += reserved as i64;
+        Ok(())
+    }
+
+    /// Makes room for a step of a deferred free of `bytes`. May wait for log space. If the log
+    /// stays full, exceeds its capacity (TXN-SPACE-3).
+    pub(crate) fn reserve_free(&mut self, space: &LogSpace, number: u32, bytes: u64) -> Result<()> {
+        match self.reserve(space, number, bytes) {
+            Err(Error::LogFull { .. } | Error::Closed) => {}
+            reserved => return reserved,
+        }
+        let missing = self.missing(bytes);
+        space.log().reserve_beyond_capacity(missing)?;
+        self.add(missing);
+        self.has_gone_beyond = true;
         Ok(())
     }
 

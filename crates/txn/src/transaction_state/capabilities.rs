@@ -161,6 +161,10 @@ impl Wait for TransactionState {
     #[cold]
     fn wait_for_log_space(&mut self, bytes: usize) -> Result<()> {
         let bytes = bytes as u64;
+        if self.freeing.is_some() {
+            let (space, number) = (&self.core.log_space, self.owner.number());
+            return self.reservation.reserve_free(space, number, bytes);
+        }
         if !self.undoing {
             return self.reservation.reserve(&self.core.log_space, self.owner.number(), bytes);
         }

@@ -239,3 +239,40 @@ fn writers_wait_for_the_checkpoint_after_one_that_frees_nothing() {
     faults.clear();
     check(&engine);
 }
+
+/// Values are to be freed when the log is full, and the transaction that has deleted them keeps the
+/// log: as long as they are not freed, no checkpoint makes room.
+#[test]
+fn deallocations_that_find_the_log_full_make_room_in_it() {
+    for (values, bytes, background) in
+        [(200, 300, false), (1, 15 << 20, false), (1, 15 << 20, true)]
+    {
+        let log = LogOptions { capacity_bytes: 64 << 20, ..options().log };
+        let large = EngineOptions { log, background: false, ..options() };
+        let memory = MemoryDisk::new();
+        {
+            let engine = open_with(memory.clone(), large);
+            let table = engine.create_table("t").unwrap();
+            let mut txn = engine.begin();
+            for n in 0..values {
+                txn.put(&table, &(1_000 + n as u64).to_be_bytes(), &vec![7; bytes]).unwrap();
+            }
+            engine.log().wait_durable(txn.commit().unwrap().ack).unwrap();
+            engine.close().unwrap();
+        }
+        let engine = open_with(memory, EngineOptions { background, ..small() });
+        let table = engine.open_table("t").unwrap();
+        let mut txn = engine.begin();
+        for n in 0..values {
+            txn.delete(&table, &(1_000 + n as u64).to_be_bytes()).unwrap();
+        }
+        let (full, _) = commit_until_full(&engine, &table);
+        assert!(matches!(full, Error::LogFull { .. }), "{full}");
+        engine.log().wait_durable(txn.commit().unwrap().ack).unwrap();
+        for n in 0..50 {
+            engine.checkpoint().unwrap();
+            commit_one(&engine, &table, n).unwrap();
+        }
+        check(&engine);
+    }
+}
