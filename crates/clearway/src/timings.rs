@@ -32,8 +32,9 @@ pub struct TypeTimings {
     /// 63rd.
     pub name: String,
     /// The time from the start of the transaction until its commit had released its locks. The
-    /// transaction could block others in this time. The time to free the large values that it has
-    /// replaced or deleted is included, although the locks are released before that.
+    /// transaction could block others in this time. If the transaction has freed large values that
+    /// it has replaced or deleted itself, since many transactions before it wait for that, the time
+    /// is included, although the locks are released before that.
     pub lock_hold: Histogram,
     /// The time from the end of `lock_hold` until the result was delivered, which covers the flush.
     /// If the program retrieves a result late, the delay is included.

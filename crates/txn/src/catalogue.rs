@@ -174,6 +174,8 @@ fn drop_for(
     let table = core.tables.by_name(name).ok_or_else(unknown);
     // TABLES-2: before `ddl`.
     let entered = table.and_then(|table| holder.enter(&table, IntentMode::X).map(|_| table));
+    // The values that its last users have deleted are part of the table.
+    finish::finish_deallocations(transactions);
     let _ddl = core.tables.lock_ddl();
     let table = match entered {
         Ok(table) => table,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   pending leaves visited ─► no more work ─► threads joined ─► no more transactions
-//!   ─► frees tried again, or left to recovery ─► pages clean, checkpoint
+//!   ─► deallocations done, or left to recovery ─► pages clean, checkpoint
 //!   ─► log closed ─► cleaner joined ─► done ─► directory's lock released
 //! ```
 //!
@@ -41,7 +41,7 @@ pub(crate) fn close(
         background.stop(core);
     }
     transactions.close();
-    finish::finish_deallocations(transactions);
+    finish::close_deallocations(transactions);
     let healthy = core.log.health();
     let written = healthy.and_then(|()| {
         core.pool.clean_all()?;

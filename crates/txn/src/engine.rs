@@ -153,13 +153,19 @@ impl Engine {
 
     /// The number of jobs that wait in a queue; see [`EngineOptions::simulated_jobs`].
     pub fn task_jobs(&self, jobs: TaskJobs) -> usize {
-        self.core.task_work.queue(jobs).count()
+        match self.core.task_work.queue(jobs) {
+            Some(queue) => queue.count(),
+            None => self.transactions.deallocations.count(),
+        }
     }
 
     /// Runs the first job of a queue, in place of the engine's thread; see
     /// [`EngineOptions::simulated_jobs`]. Returns false if there is none.
     pub fn run_task_job(&self, jobs: TaskJobs) -> bool {
-        self.core.task_work.queue(jobs).run_one()
+        match self.core.task_work.queue(jobs) {
+            Some(queue) => queue.run_one(),
+            None => finish::free_next(&self.transactions),
+        }
     }
 
     /// The lock waits that go on at this moment, the longest first.
@@ -222,7 +228,7 @@ impl Engine {
     /// Writes all dirty pages, and moves the start of recovery forward to approximately now.
     pub fn checkpoint(&self) -> Result<()> {
         let _visit = self.core.visit()?;
-        finish::retry_deallocations(&self.transactions);
+        finish::finish_deallocations(&self.transactions);
         self.core.checkpoints.take(Cleaning::All)
     }
 
@@ -230,15 +236,16 @@ impl Engine {
     /// time to time: writes only what was dirty at the checkpoint before already.
     pub fn checkpoint_lightly(&self) -> Result<()> {
         let _visit = self.core.visit()?;
-        finish::retry_deallocations(&self.transactions);
+        finish::finish_deallocations(&self.transactions);
         self.core.checkpoints.take(Cleaning::Old)
     }
 
-    /// Does the upkeep that is pending, on this thread: visits every leaf that was reported, once,
-    /// reclaims its ghosts, merges what is sparse and adopts foster children; then walks the
-    /// tables that are marked as a whole. What it cannot finish, because a ghost is locked or a
-    /// visit fails, stays pending (`upkeep_leaves` and `upkeep_walks` of [`stats`](Engine::stats)).
-    /// An engine with background threads does it all by itself, a little later.
+    /// Does the upkeep that is pending, on this thread: does the deferred deallocations; visits
+    /// every leaf that was reported, once, reclaims its ghosts, merges what is sparse and adopts
+    /// foster children; then walks the tables that are marked as a whole. What it cannot finish,
+    /// because a ghost is locked or a visit fails, stays pending (`upkeep_leaves` and
+    /// `upkeep_walks` of [`stats`](Engine::stats)). An engine with background threads does it all
+    /// by itself, a little later.
     ///
     /// # Errors
     /// The first visit that failed; the others were made.
@@ -258,6 +265,8 @@ impl Engine {
     /// A failed copy is not a database: opening it is refused.
     pub fn backup(&self, to: &dyn Disk) -> Result<()> {
         let _visit = self.core.visit()?;
+        // The copy then has nothing of them to do, and needs less log.
+        finish::finish_deallocations(&self.transactions);
         backup::copy(&self.core, to)
     }
 

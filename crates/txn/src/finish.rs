@@ -22,9 +22,13 @@
 //!   error of a closure is not delivered then
 //!   ([`Transaction::check_open`](crate::Transaction::check_open)).
 //! - FINISH-5. The engine frees the values whose freeing a transaction deferred, after that
-//!   transaction's commit. If the engine stops or closes before the transaction's END record (the
-//!   log record after which nothing is left to do for it) is durable, recovery frees each value
-//!   whose freeing has not begun in the durable log.
+//!   transaction's commit. Its upkeep thread does that, and the result does not wait for it, unless
+//!   too many transactions wait already (DEALLOCATION-1) or there is no such thread. If the engine
+//!   stops or closes before the transaction's END record (the log record after which nothing is
+//!   left to do for it) is durable, recovery frees each value whose freeing has not begun in the
+//!   durable log.
+//! - FINISH-8. A call that reports or reuses space ([`finish_deallocations`]) first frees the
+//!   values of each transaction whose result was returned before the call.
 //! - FINISH-6. [`rollback`] returns the highest tag that the transaction met. The caller (`fail` of
 //!   the transaction in `crates/clearway`) delivers nothing that the transaction has read, not even
 //!   an error, before the log is durable up to that tag, as for a reader: "the key is there" is a
@@ -111,15 +115,31 @@ fn release(state: &mut TransactionState, commit: Option<Lsn>) {
     invariant(state.owner.held() == 0, "finish: a transaction that has ended holds no lock");
 }
 
-/// Does the work that remains after a transaction has ended, and retires its state.
+/// Does the work that remains after a transaction has ended, or leaves it to the upkeep thread, and
+/// retires the state.
 #[inline]
 fn tidy_up(state: Box<TransactionState>) {
-    if state.frees.is_empty() { state.retire() } else { free_deferred(state) }
+    if state.frees.is_empty() { state.retire() } else { free_later(state) }
 }
 
-/// Frees the values whose freeing the transaction deferred (FINISH-5). If that fails,
-/// [`Transactions`] keeps the state, and the frees are tried again before the next checkpoint;
-/// until then the log from the transaction's first record on is retained.
+/// Leaves the frees that the transaction deferred to the upkeep thread (FINISH-5).
+#[cold]
+fn free_later(mut state: Box<TransactionState>) {
+    let transactions = state.transactions();
+    let core = &transactions.core;
+    if !core.options.background && !core.options.simulated_jobs {
+        return free_deferred(state);
+    }
+    state.await_frees();
+    match transactions.deallocations.add(state) {
+        None => core.upkeep.note_deallocation(),
+        Some(state) => free_deferred(state),
+    }
+}
+
+/// Frees the values whose freeing the transaction deferred (FINISH-5). If that fails, the state is
+/// kept, and the frees are tried again before the next checkpoint; until then the log from the
+/// transaction's first record on is retained.
 #[cold]
 fn free_deferred(mut state: Box<TransactionState>) {
     match state.free_deferred() {
@@ -127,20 +147,44 @@ fn free_deferred(mut state: Box<TransactionState>) {
         Err(_) => {
             // If the engine is closed, no checkpoint will try again.
             let transactions = state.transactions();
-            transactions.keep_failed(state).into_iter().for_each(leave_to_recovery);
+            let refused = transactions.deallocations.keep_failed(state);
+            refused.into_iter().for_each(leave_to_recovery);
         }
     }
 }
 
-/// Tries again the deallocations that failed in [`free_deferred`].
-pub(crate) fn retry_deallocations(transactions: &Transactions) {
-    transactions.take_failed(false).into_iter().for_each(free_deferred);
+/// Frees what the oldest of the transactions has deferred that wait for it. Returns false if there
+/// is none.
+pub(crate) fn free_next(transactions: &Transactions) -> bool {
+    let Some(taken) = transactions.deallocations.take_next() else { return false };
+    taken.finish(free_deferred);
+    if transactions.deallocations.count() > 0 {
+        transactions.core.upkeep.note_deallocation();
+    }
+    true
 }
 
-/// Tries the failed deallocations for the last time. Recovery does what fails now or later
-/// (FINISH-5).
+/// Does the deallocations that are pending, and tries again those that failed. Does not wait for
+/// those that other threads do at this moment: it is called by the checkpointer, and these may wait
+/// for the log space that the checkpointer frees.
+pub(crate) fn retry_deallocations(transactions: &Transactions) {
+    transactions.deallocations.take_all().into_iter().for_each(|taken| taken.finish(free_deferred));
+}
+
+/// As [`retry_deallocations`], and waits for the deallocations that other threads do (FINISH-8).
+/// The caller must hold no latch.
 pub(crate) fn finish_deallocations(transactions: &Transactions) {
-    transactions.take_failed(true).into_iter().for_each(free_deferred);
+    retry_deallocations(transactions);
+    if transactions.deallocations.wait() {
+        retry_deallocations(transactions); // Those of the others may have failed.
+    }
+}
+
+/// As [`finish_deallocations`], for the last time. Recovery does what fails now or later
+/// (FINISH-5).
+pub(crate) fn close_deallocations(transactions: &Transactions) {
+    transactions.deallocations.close();
+    finish_deallocations(transactions);
 }
 
 /// Rolls back. See [`Transaction::rollback`](crate::Transaction::rollback). Returns the highest tag

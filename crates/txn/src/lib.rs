@@ -56,7 +56,7 @@
 //!
 //! Latch order: an engine's outcome (`engine`) → `ddl` → the mutex of checkpoints → one of these,
 //! under which no other latch is taken: the maps of tables, a free list, the log reserve, the
-//! upkeep queue, the mutexes of the directory and of the failed deallocations. Under a page latch
+//! upkeep queue, the mutexes of the directory and of the pending deallocations. Under a page latch
 //! no latch of this crate is taken, only latches of the log and of the lock table. (The whole order
 //! is in `docs/latch-order.md`.)
 

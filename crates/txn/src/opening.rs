@@ -83,7 +83,7 @@ impl Drop for Opening {
         // next opening recovers, as after a crash.
         transactions.close();
         core.log.poison(Error::Closed);
-        finish::finish_deallocations(transactions);
+        finish::close_deallocations(transactions);
         // It cleans nothing any more, since the log has stopped.
         let _ = core.pool.close();
         core.directory.finish_closing();

@@ -52,9 +52,10 @@ pub struct EngineOptions {
     /// Threads that checkpoint and reclaim in the background, and that read ahead in recovery. Off
     /// only in tests that place every checkpoint by hand.
     pub background: bool,
-    /// Without `background`: true if the jobs that threads do for tasks wait until
-    /// [`run_task_job`](crate::Engine::run_task_job) runs them. Otherwise the task's thread does
-    /// them at once. Only for simulations. Default off.
+    /// Without `background`: true if the jobs that threads do for tasks, and the deferred
+    /// deallocations of all transactions, wait until
+    /// [`run_task_job`](crate::Engine::run_task_job) runs them. Otherwise the thread that brings
+    /// them about does them at once. Only for simulations. Default off.
     pub simulated_jobs: bool,
     /// Whether images of the changed pages are logged after each change. An image is left out if
     /// the log would be more than half full with it, or if the prepared segments have no room for

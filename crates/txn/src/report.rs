@@ -72,7 +72,8 @@ pub struct VerifyReport {
 /// The resources that are held at a moment: none if no transaction runs and no result is awaited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Holdings {
-    /// Transactions that have not ended.
+    /// Transactions that have not ended, and those that have committed and whose deferred
+    /// deallocations are not done.
     pub transactions: u64,
     /// True if an owner holds or awaits a lock.
     pub locks: bool,
@@ -96,7 +97,8 @@ pub struct EngineStats {
     pub read_only_commits: u64,
     /// Rollbacks, those of deadlock victims included.
     pub rollbacks: u64,
-    /// Transactions that run now, those of the engine's own included.
+    /// Transactions that run now, those of the engine's own included, and those that have committed
+    /// and whose large values, which they have deleted or replaced, are not freed yet.
     pub active: u64,
     /// Checkpoints completed, those of the opening included.
     pub checkpoints: u64,

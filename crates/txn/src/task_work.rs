@@ -19,13 +19,17 @@ use offload::BlockingJob;
 pub(crate) use offload::{Offload, Reply};
 pub(crate) use timer::{Alarm, Timer};
 
-/// A queue of jobs, each of which a thread of the engine runs for a task.
+/// A queue of jobs that a thread of the engine runs, for a task or for a transaction that has
+/// ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TaskJobs {
     /// Everything that blocks, except waits for log space.
     Blocking,
     /// Waits for log space.
     LogSpace,
+    /// The deallocations that transactions have deferred until their commit, one job for each
+    /// transaction. They are not only those of tasks.
+    Deallocations,
 }
 
 /// The services of an engine for tasks.
@@ -113,11 +117,12 @@ impl TaskWork {
         self.blocking.wait_idle();
     }
 
-    /// The queue of these jobs.
-    pub(crate) fn queue(&self, jobs: TaskJobs) -> &Offload {
+    /// The queue of these jobs, if they are done for tasks.
+    pub(crate) fn queue(&self, jobs: TaskJobs) -> Option<&Offload> {
         match jobs {
-            TaskJobs::Blocking => &self.blocking,
-            TaskJobs::LogSpace => &self.log_space,
+            TaskJobs::Blocking => Some(&self.blocking),
+            TaskJobs::LogSpace => Some(&self.log_space),
+            TaskJobs::Deallocations => None,
         }
     }
 

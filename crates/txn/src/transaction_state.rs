@@ -35,6 +35,7 @@
 mod capabilities;
 mod deallocation;
 mod escalation;
+mod pending;
 mod retry;
 mod states;
 mod table_use;

@@ -11,7 +11,7 @@
 //!
 //! Invariants:
 //! - TXN-TABLE-1. A `TransactionEntry`, except its `handed_over`, is written only by the thread
-//!   that runs the transaction of its record.
+//!   that runs the transaction of its record: the one that has its `TransactionState`.
 //! - TXN-TABLE-2. `first` is at or before the transaction's first record: it is set, from the log's
 //!   end, before that record is inserted.
 //! - TXN-TABLE-3. Around each insert that changes what recovery must do for the transaction, `word`

@@ -1,4 +1,5 @@
-//! Upkeep: ghosts are reclaimed, sparse leaves merged, foster children adopted, in the background.
+//! Upkeep: ghosts are reclaimed, sparse leaves merged, foster children adopted, in the background;
+//! and the values are freed whose freeing transactions deferred until their commit (FINISH-5).
 //!
 //! A delete, or the undo of an insert, leaves a ghost, which can be removed once no transaction
 //! holds or awaits a lock on it. The tree reports the leaf to its transaction, and the transaction
@@ -72,12 +73,17 @@ pub(crate) fn run(transactions: &Arc<Transactions>) {
         let _ = match work {
             UpkeepWork::Visit(leaf, visits) => visit(transactions, leaf, visits),
             UpkeepWork::Walk(tree, from) => walk(transactions, tree, from).map(drop),
+            UpkeepWork::Deallocate => {
+                finish::free_next(transactions);
+                Ok(())
+            }
         };
     }
 }
 
 /// Does what is pending, due or not, each leaf and each table once.
 pub(crate) fn visit_all(transactions: &Arc<Transactions>) -> Result<()> {
+    finish::finish_deallocations(transactions);
     let core = &transactions.core;
     let mut result = Ok(());
     for (leaf, visits) in core.upkeep.take_leaves() {

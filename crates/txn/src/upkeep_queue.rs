@@ -1,4 +1,5 @@
-//! The upkeep queue: leaves that wait for a visit, and tables that wait for a walk.
+//! The upkeep queue: leaves that wait for a visit, and tables that wait for a walk; whether
+//! deferred deallocations are pending.
 //!
 //! Invariants
 //! - UPKEEP-QUEUE-1. *Nothing is forgotten.* A leaf that was pushed stays here, or is in the hands
@@ -9,7 +10,8 @@
 //!   is marked once. A leaf stands here once under its low fence, by which every leaf with a ghost
 //!   is reported. (A report of a sparse leaf, or of an adoption, may name another key of the leaf.)
 //! - UPKEEP-QUEUE-3. *Leaves first.* A walk has its turn when no leaf is due, and after
-//!   [`VISITS_IN_TURN`] visits at the latest.
+//!   [`VISITS_IN_TURN`] visits at the latest. Deallocations come before both, since they are never
+//!   many and retain log, but not twice in succession while other work is due.
 //! - UPKEEP-QUEUE-4. *Gated.* [`UpkeepQueue::next`] gives out no work before
 //!   [`UpkeepQueue::start`]: while recovery undoes losers, which hold no locks, their ghosts look
 //!   free.
@@ -70,6 +72,8 @@ pub(crate) enum UpkeepWork {
     Visit(Arc<LeafKey>, u32),
     /// Go on with the walk over a table from a key on.
     Walk(TreeId, Vec<u8>),
+    /// Free what a committed transaction has deferred.
+    Deallocate,
 }
 
 /// The end of a stretch of a walk.
@@ -96,6 +100,10 @@ struct QueueState {
     visits: u64,
     /// Visits since the last stretch of a walk (UPKEEP-QUEUE-3).
     visits_in_turn: u32,
+    /// Deferred deallocations may be pending.
+    has_deallocations: bool,
+    /// The work that was given out last was a deallocation (UPKEEP-QUEUE-3).
+    has_deallocated: bool,
     started: bool,
     stopping: bool,
     /// `Some` while the background thread sleeps, with the time until which it does, if any.
@@ -155,6 +163,13 @@ impl UpkeepQueue {
         let mut state = self.state.lock();
         state.mark(tree, now);
         self.wake(state.asleep, now);
+    }
+
+    /// Deferred deallocations are pending.
+    pub(crate) fn note_deallocation(&self) {
+        let mut state = self.state.lock();
+        state.has_deallocations = true;
+        self.wake(state.asleep, Instant::now());
     }
 
     /// Wakes the background thread if it would sleep longer than until `due`.
@@ -318,6 +333,22 @@ impl QueueState {
     }
 
     fn take_due(&mut self, now: Instant) -> Option<UpkeepWork> {
+        if !self.has_deallocations {
+            self.has_deallocated = false;
+            return self.take_due_in_trees(now);
+        }
+        if std::mem::take(&mut self.has_deallocated)
+            && let Some(work) = self.take_due_in_trees(now)
+        {
+            return Some(work);
+        }
+        self.has_deallocations = false;
+        self.has_deallocated = true;
+        Some(UpkeepWork::Deallocate)
+    }
+
+    /// A visit or a walk.
+    fn take_due_in_trees(&mut self, now: Instant) -> Option<UpkeepWork> {
         if self.visits_in_turn >= VISITS_IN_TURN
             && let Some(work) = self.take_due_walk(now)
         {
@@ -451,6 +482,21 @@ mod tests {
         assert_eq!(queue.take_walk(None), Some((ONE, b"k".to_vec())), "a failure loses no place");
         assert!(queue.walked(ONE, Stretch::End));
         assert_eq!(queue.pending(), (0, 0));
+    }
+
+    #[test]
+    fn deallocations_and_visits_take_turns() {
+        let queue = UpkeepQueue::default();
+        queue.push([report(ONE, b"leaf"), report(OTHER, b"leaf")]);
+        let mut order = Vec::new();
+        for _ in 0..6 {
+            queue.note_deallocation();
+            queue.note_deallocation();
+            let work = queue.state.lock().take_due(far());
+            order.push(matches!(work, Some(UpkeepWork::Deallocate)));
+        }
+        assert_eq!(order, [true, false, true, false, true, true], "while other work is due");
+        assert!(queue.state.lock().take_due(far()).is_none());
     }
 
     #[test]

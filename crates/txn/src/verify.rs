@@ -50,6 +50,8 @@ pub(crate) fn all(transactions: &Arc<Transactions>) -> Result<VerifyReport> {
 /// Walks all trees once. Also returns the pages that seem unreachable, in ascending order.
 fn look(transactions: &Arc<Transactions>) -> Result<(Vec<TableReport>, Vec<PageId>)> {
     let core = &transactions.core;
+    // No record leads to the pages of deferred deallocations.
+    finish::finish_deallocations(transactions);
     let mut unreachable = allocated(core)?;
     let mut tables = vec![core.tables.catalogue()];
     tables.extend(core.tables.all());

@@ -260,11 +260,11 @@ fn an_error_reveals_nothing_that_a_close_has_left_uncommitted() {
 
 #[test]
 fn frees_that_failed_do_not_keep_the_directory() {
-    let small = |disk: Arc<dyn Disk>| {
-        let options = Options::new().on_disk(disk).cache_size(1 << 20).log_capacity(32 << 20);
-        options.background(false)
-    };
-    for forever in [false, true] {
+    for (background, forever) in [(false, false), (false, true), (true, false), (true, true)] {
+        let small = |disk: Arc<dyn Disk>| {
+            let options = Options::new().on_disk(disk).cache_size(1 << 20).log_capacity(32 << 20);
+            options.background(background)
+        };
         let (disk, faults) = (MemoryDisk::new(), Faults::new());
         let (db, table) = start(small(Arc::new(FaultyDisk::new(disk.clone(), faults.clone()))));
         db.transact("fill", |tx| tx.put(&table, b"big", vec![7; 3 << 20])).unwrap();

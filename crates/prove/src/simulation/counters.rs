@@ -59,6 +59,8 @@ pub struct RunCounters {
     pub chains_left: u64,
     /// Victims of deadlocks.
     pub victims: u64,
+    /// Transactions whose deferred deallocations were done by a later step.
+    pub late_deallocations: u64,
     /// Operations refused for lack of space.
     pub full: u64,
     /// Checks that no page has become unreachable.
@@ -115,6 +117,7 @@ impl RunCounters {
             ("dropped", &mut self.dropped),
             ("chains_left", &mut self.chains_left),
             ("victims", &mut self.victims),
+            ("late_deallocations", &mut self.late_deallocations),
             ("full", &mut self.full),
             ("reachable", &mut self.reachable),
             ("crashes", &mut self.crashes),
@@ -175,6 +178,7 @@ impl fmt::Display for RunCounters {
             self.late_rollbacks, self.jobs_dropped
         )?;
         writeln!(f, "commits late  {commits:>12}   dropped {forsaken}")?;
+        writeln!(f, "freed late    {:>12}", self.late_deallocations)?;
         writeln!(f, "dropped       {cancelled:>12}   whole transactions {dropped}")?;
         let within = self.crashes_in_recovery;
         writeln!(f, "crashes       {:>12}   in recovery {within}", self.crashes)?;

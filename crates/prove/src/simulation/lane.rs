@@ -59,6 +59,7 @@ fn check_late_reads(counters: RunCounters) -> bool {
         ("late rollbacks", counters.late_rollbacks),
         ("operations dropped before their jobs were run", counters.jobs_dropped),
         ("transactions that ended within a large write", counters.chains_left),
+        ("late deallocations", counters.late_deallocations),
         ("checks that no page has become unreachable", counters.reachable),
     ];
     let missing = kinds.iter().filter(|(_, count)| *count == 0);

@@ -6,6 +6,10 @@
 //!                                            └─────► run when the engine closes
 //! ```
 //!
+//! The deferred deallocations of transactions that have committed wait in such a queue, too, those
+//! of transactions without tasks included. No call waits for them: they are run by steps, by the
+//! engine when a call needs their space, or by its close.
+//!
 //! A job may block, and so runs only where something else may (see `late_reads`). Commits that it
 //! brings about are recorded at once, so that the history has them in the order of the log.
 
@@ -30,7 +34,7 @@ const DROPPED_ONE_IN: u64 = 3;
 const RUN_ONE_IN: u64 = 4;
 
 impl World {
-    /// The number of jobs that wait.
+    /// The number of jobs that wait and that tasks wait for.
     pub(super) fn jobs(&self) -> usize {
         let engine = self.engine();
         engine.task_jobs(TaskJobs::Blocking) + engine.task_jobs(TaskJobs::LogSpace)
@@ -38,13 +42,18 @@ impl World {
 
     /// Runs some of the jobs that wait, or none.
     pub(super) fn run_some_jobs(&mut self) -> Verdict {
-        while self.jobs() > 0 && self.random.one_in(RUN_ONE_IN) {
+        while self.jobs() + self.deallocations() > 0 && self.random.one_in(RUN_ONE_IN) {
             self.run_job()?;
         }
         Ok(())
     }
 
-    /// Runs all jobs that wait.
+    /// The number of transactions whose deallocations wait.
+    fn deallocations(&self) -> usize {
+        self.engine().task_jobs(TaskJobs::Deallocations)
+    }
+
+    /// Runs all jobs that tasks wait for, and some of the others.
     pub(super) fn run_all_jobs(&mut self) -> Verdict {
         while self.jobs() > 0 {
             self.run_job()?;
@@ -61,7 +70,7 @@ impl World {
     /// Runs a job, and records the commits and rollbacks that have ended by it.
     pub(super) fn run_job(&mut self) -> Verdict {
         self.leave_pins(None);
-        let mut queues = [TaskJobs::Blocking, TaskJobs::LogSpace];
+        let mut queues = [TaskJobs::Blocking, TaskJobs::LogSpace, TaskJobs::Deallocations];
         if self.random.one_in(2) {
             queues.reverse();
         }
@@ -69,6 +78,7 @@ impl World {
         let run = queues.into_iter().find(|jobs| self.engine().run_task_job(*jobs));
         print_step(|| format!("  a job is run: {run:?}"));
         self.jobs_run += u64::from(run == Some(TaskJobs::Blocking));
+        self.counters.late_deallocations += u64::from(run == Some(TaskJobs::Deallocations));
         let ends = std::mem::take(&mut self.late_ends);
         ends.into_iter().try_for_each(|end| self.poll_end(end, log_end))
     }

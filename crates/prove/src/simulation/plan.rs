@@ -82,7 +82,8 @@ const PROFILES: [[u32; 12]; 7] = [
 /// unreachable for a reason.
 const UNDISTURBED: [u32; 12] = [60, 400, 15, 15, 4, 8, 1, 1, 0, 0, 0, 6];
 
-/// In one of this many openings with tasks, the thread does at once what blocks a task.
+/// In one of this many openings, the thread does at once what blocks a task, and the deallocations
+/// that transactions have deferred.
 const JOBS_AT_ONCE_ONE_IN: u64 = 4;
 /// In one of this many runs with tasks most values are large.
 const LARGE_VALUES_ONE_IN: u64 = 5;
@@ -194,7 +195,7 @@ impl Plan {
         let mut options = EngineOptions::simulation();
         options.node_bytes = self.node_bytes;
         options.redo_check = self.redo_check;
-        options.simulated_jobs = self.has_tasks && !random.one_in(JOBS_AT_ONCE_ONE_IN);
+        options.simulated_jobs = !random.one_in(JOBS_AT_ONCE_ONE_IN);
         options.escalate_after = self.escalate_after;
         options.lock = options.lock.lock_variant(self.intent_locks);
         let early_release = match random.below(10) {

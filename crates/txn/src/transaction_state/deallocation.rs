@@ -36,6 +36,15 @@ impl TransactionState {
         Ok(prev)
     }
 
+    /// Gives back the memory that the committed transaction needs no more while its deferred frees
+    /// wait for another thread, which will end it. It keeps its log space: what was reserved for
+    /// its undo pays for the steps of the frees, so that these make progress in a full log.
+    #[cold]
+    pub(crate) fn await_frees(&mut self) {
+        self.undo.clear();
+        self.entry().hand_over();
+    }
+
     /// Frees what the committed transaction has deferred, from where it stopped, and logs its end.
     pub(crate) fn free_deferred(&mut self) -> Result<()> {
         let frees = std::mem::take(&mut self.frees);

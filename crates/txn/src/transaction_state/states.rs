@@ -7,7 +7,7 @@
 //!   taken. If it begins in a new state, `closed` was read as false under the same latch. `close`
 //!   sets `closed` first, and then empties each list under its latch.
 //! - STATES-2. A closed engine keeps no state, since each holds a reference to the core: a state is
-//!   dropped when its transaction ends, and deallocations that failed are left to recovery.
+//!   dropped when its transaction ends, and deallocations that fail are left to recovery.
 //! - STATES-3. Users' transactions do not take the participant records that are reserved for the
 //!   engine's own work. They make no state while [`TRANSACTIONS_MAX`] records are in use; a state
 //!   is kept, for any transaction to use, only if at most that many are.
@@ -21,12 +21,12 @@ use std::sync::Arc;
 use clearway_base::{Error, Lsn, Result, TxnId};
 use clearway_lock::LockOwner;
 use clearway_sync::{
-    CachePadded, Mutex, SpinLatch,
+    CachePadded, SpinLatch,
     atomic::{AtomicBool, Ordering},
     thread_number,
 };
 
-use super::TransactionState;
+use super::{TransactionState, pending::PendingDeallocations};
 use crate::{
     core::Core,
     kinds::Kind,
@@ -45,9 +45,8 @@ pub(crate) struct Transactions {
     free: [CachePadded<SpinLatch<StateList>>; PARTITIONS],
     /// Set when the engine closes: states are dropped and not kept.
     closed: AtomicBool,
-    /// Committed transactions whose deferred frees failed and will be tried again; none once the
-    /// engine is closed.
-    failed_deallocations: Mutex<Option<StateList>>,
+    /// Committed transactions whose deferred deallocations are not done.
+    pub(crate) deallocations: PendingDeallocations,
 }
 
 impl Transactions {
@@ -57,7 +56,7 @@ impl Transactions {
             core,
             free: Default::default(),
             closed: AtomicBool::new(false),
-            failed_deallocations: Mutex::new(Some(Vec::new())),
+            deallocations: PendingDeallocations::default(),
         })
     }
 
@@ -190,29 +189,6 @@ impl Transactions {
             let states = std::mem::take(&mut *list.lock());
             drop(states);
         }
-    }
-
-    /// Keeps the state of a committed transaction whose deferred deallocations have failed, or
-    /// returns it if the engine was closed, so that they will not be tried again.
-    pub(crate) fn keep_failed(
-        &self,
-        state: Box<TransactionState>,
-    ) -> Option<Box<TransactionState>> {
-        match &mut *self.failed_deallocations.lock() {
-            Some(failed) => {
-                failed.push(state);
-                None
-            }
-            None => Some(state),
-        }
-    }
-
-    /// Takes the states whose deferred deallocations have failed. With `last`, no more are kept
-    /// from now on.
-    pub(crate) fn take_failed(&self, last: bool) -> StateList {
-        let mut failed = self.failed_deallocations.lock();
-        let taken = if last { failed.take() } else { failed.as_mut().map(std::mem::take) };
-        taken.unwrap_or_default()
     }
 }
 

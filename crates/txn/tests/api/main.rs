@@ -6,6 +6,8 @@ mod rig;
 
 mod closing;
 mod crashes;
+mod deallocations;
+
 mod early_release;
 mod foreign_log;
 mod invariants_durability;
