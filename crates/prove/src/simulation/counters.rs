@@ -89,7 +89,7 @@ pub struct RunCounters {
 
 impl RunCounters {
     /// Returns every count with its name.
-    fn fields(&mut self) -> [(&'static str, &mut u64); 38] {
+    fn fields(&mut self) -> [(&'static str, &mut u64); 39] {
         [
             ("seeds", &mut self.seeds),
             ("steps", &mut self.steps),

@@ -1,0 +1,125 @@
+//! A position in a key range of a table, for a transaction as its user sees it.
+
+use std::ops::Bound;
+
+use clearway_base::{Error, Result, TxnId};
+use clearway_lock::IntentMode;
+use clearway_tree::{Direction, ReadIntent};
+
+use crate::{
+    staging::MergedCursor,
+    table::Table,
+    transaction::{Transaction, intent_mode},
+};
+
+/// A position in a key range of a table. It does not borrow its transaction.
+pub struct TableCursor {
+    pub(crate) table: Table,
+    opening: u64,
+    txn: TxnId,
+    pub(crate) mode: IntentMode,
+    pub(crate) inner: clearway_tree::Cursor,
+    /// The part that the cursor of a fetch stage has besides `inner`.
+    merged: Option<Box<MergedCursor>>,
+}
+
+impl Transaction {
+    /// A cursor over the keys between two bounds. Before its first step only the intent locks on
+    /// the table and on the database are taken.
+    pub fn cursor(
+        &mut self,
+        table: &Table,
+        lower: Bound<Vec<u8>>,
+        upper: Bound<Vec<u8>>,
+        direction: Direction,
+        intent: ReadIntent,
+    ) -> Result<TableCursor> {
+        let mode = intent_mode(intent);
+        match self.state {
+            Some(_) => self.run(table, mode, |_, _| Ok(()))?,
+            None => self.fetch(|stage| stage.lock_table(table))?,
+        }
+        Ok(self.cursor_at(table, lower, upper, direction, intent))
+    }
+
+    pub(crate) fn cursor_at(
+        &self,
+        table: &Table,
+        lower: Bound<Vec<u8>>,
+        upper: Bound<Vec<u8>>,
+        direction: Direction,
+        intent: ReadIntent,
+    ) -> TableCursor {
+        let mode = intent_mode(intent);
+        let merged = || Box::new(MergedCursor::new(lower.clone(), upper.clone(), direction));
+        let merged = self.is_fetching().then(merged);
+        let inner = table.tree().cursor(lower, upper, direction, intent);
+        let (table, opening) = (table.clone(), self.opening);
+        TableCursor { table, opening, txn: self.id, mode, inner, merged }
+    }
+}
+
+impl TableCursor {
+    /// The next entry, or `None` at the end of the range.
+    ///
+    /// # Errors
+    /// [`Error::TransactionEnded`] if `txn` is not the transaction that made the cursor; and those
+    /// of every read.
+    #[allow(clippy::should_implement_trait)] // It needs the transaction.
+    pub fn next(&mut self, txn: &mut Transaction) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let found = self.advance(txn)?;
+        Ok(found.then(|| match &mut self.merged {
+            None => self.inner.take_entry(),
+            Some(merged) => merged.take_entry(),
+        }))
+    }
+
+    /// As [`next`](Self::next), but leaves the entry in the cursor, in memory that the next step
+    /// uses again. Returns true if there is an entry; [`entry`](Self::entry) then returns it.
+    ///
+    /// # Errors
+    /// Those of `next`.
+    #[inline]
+    pub fn advance(&mut self, txn: &mut Transaction) -> Result<bool> {
+        if !self.is_of(txn) {
+            return Err(Error::TransactionEnded);
+        }
+        let TableCursor { table, mode, inner, merged, .. } = self;
+        if let Some(merged) = merged {
+            return txn.fetch(|stage| merged.advance(stage, table, inner));
+        }
+        txn.run(table, *mode, |state, _| inner.advance(table.tree(), state))
+    }
+
+    /// Key and value of the entry that the last [`advance`](Self::advance) came to. Meaningful only
+    /// if that returned `true`.
+    #[inline]
+    pub fn entry(&self) -> (&[u8], &[u8]) {
+        match &self.merged {
+            None => self.inner.entry(),
+            Some(merged) => merged.entry(),
+        }
+    }
+
+    /// Returns true if the cursor was made by `txn`.
+    #[inline]
+    pub(crate) fn is_of(&self, txn: &Transaction) -> bool {
+        (txn.opening, txn.id) == (self.opening, self.txn)
+    }
+
+    /// From here on the cursor returns only records that can be locked without waiting, passes over
+    /// the others, and locks the returned records and nothing else. It waits only for the intent
+    /// locks on the table and on the database.
+    pub fn skip_locked(&mut self) {
+        // A fetch stage has no locks and skips none.
+        if self.merged.is_none() {
+            self.inner.skip_locked();
+        }
+    }
+}
+
+impl std::fmt::Debug for TableCursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TableCursor").field("table", &self.table).finish_non_exhaustive()
+    }
+}
