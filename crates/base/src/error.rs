@@ -166,8 +166,9 @@ pub enum Error {
         /// The lock, and transactions that held it, as far as known.
         conflict: Option<Arc<LockConflict>>,
     },
-    /// A lock wait was cancelled by the code that had started it. No call of the engine returns
-    /// this error.
+    /// A lock wait was cancelled by the code that had started it, or the fetch stage of a closure
+    /// is over before the closure has returned: the closure should return, and will run again.
+    /// Neither is ever the result of a transaction.
     Cancelled,
     /// An insertion (`insert`) found the key present.
     DuplicateKey,

@@ -122,6 +122,7 @@ pub struct Scan<'tx> {
     state: ScanState,
 }
 
+#[allow(clippy::large_enum_variant)] // One for each scan, which does not move.
 enum ScanState {
     Open(Cursor),
     Failed(Error),

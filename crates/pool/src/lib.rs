@@ -41,6 +41,8 @@ mod clean;
 mod data_file;
 mod evict;
 mod exclusive;
+mod fetch_pins;
+mod fetched_pages;
 mod frame;
 mod frames;
 mod header;
@@ -67,6 +69,7 @@ mod wal;
 
 pub use clearway_disk::{IoPriority, IoQueueChoice, IoQueueKind};
 pub use exclusive::ExclusivePage;
+pub use fetched_pages::FetchedPages;
 pub use header::{PAGE_HEADER_BYTES, PAGE_KIND_AT};
 pub use operation_pins::OperationPins;
 pub use optimistic::{OptimisticPage, Restart};

@@ -110,6 +110,8 @@ pub struct PoolStats {
     pub queued_reads_in_flight_max: u64,
     /// Writes of the I/O queue, each of one page or several adjacent ones.
     pub queued_writes: u64,
+    /// Pages that fetch stages have pinned, each counted once for each of them.
+    pub fetched_pages: u64,
     /// Pages that are in memory now.
     pub resident_pages: u64,
     /// Pages in memory that were changed since they were last written.

@@ -27,6 +27,7 @@ use crate::{
     admission::{PinnedOperations, operations_max},
     clean::{CleanerHandle, PageCleaner},
     data_file::DataFile,
+    fetch_pins::FetchPins,
     latch::Residency,
     loader::Loader,
     loading_pages::LoadingPages,
@@ -62,6 +63,7 @@ pub struct Pool {
     pub(crate) cleaning: PageCleaner,
     pub(crate) counters: Counters,
     pub(crate) pinned_operations: PinnedOperations,
+    pub(crate) fetch_pins: FetchPins,
     /// Operations, of threads and of tasks, that wait for pages.
     pub(crate) page_waits: PageWaits,
     pub(crate) loader: Loader,
@@ -101,6 +103,7 @@ impl Pool {
             cleaning,
             counters,
             pinned_operations: PinnedOperations::new(operations_max(options.capacity_pages())),
+            fetch_pins: FetchPins::new(options.capacity_pages()),
             page_waits: PageWaits::default(),
             loader: Loader::new(options.background_cleaner),
             loading_ahead: Arc::default(),
@@ -216,6 +219,7 @@ impl Pool {
             queued_reads_in_flight: io.reads_in_flight as u64,
             queued_reads_in_flight_max: io.reads_in_flight_max as u64,
             queued_writes: io.writes,
+            fetched_pages: self.fetch_pins.pinned() as u64,
             resident_pages: self.slots.taken() as u64,
             dirty_pages: dirty.count() as u64,
         }

@@ -1,12 +1,36 @@
-//! Branches in memory, for reading ahead the nodes to which they lead.
+//! Branches in memory: for reading ahead the nodes to which they lead, and to keep them there.
 
 use clearway_base::PageId;
 use clearway_pool::SharedPage;
 
 use crate::Tree;
-use crate::node::Node;
+use crate::node::{Node, Place};
+
+/// Upper bound on the nodes of a way, foster children included.
+const WAY_MAX: usize = 64;
 
 impl Tree {
+    /// Calls `visit` with the branches on the way to `key`, from the root on, as far as they are in
+    /// memory and do not change meanwhile. Waits for nothing.
+    pub fn visit_branches(&self, key: &[u8], mut visit: impl FnMut(PageId)) {
+        let mut next = self.root;
+        for _ in 0..WAY_MAX {
+            let Ok(view) = self.pool.optimistic_if_resident(next) else { return };
+            let node = Node::new(&view);
+            if !node.is_branch() || node.tree() != self.id {
+                return;
+            }
+            next = match node.place(key) {
+                Place::Foster(foster) => foster,
+                _ => node.child_for(key).1,
+            };
+            if view.validate().is_err() {
+                return;
+            }
+            visit(view.id());
+        }
+    }
+
     /// Latches the branch `parent` if it is in memory, on `level`, and leads to `child`, to read
     /// the nodes beside that ahead. Returns it with the slot of `child`.
     pub(crate) fn resident_branch_to(

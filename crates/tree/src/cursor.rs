@@ -192,7 +192,17 @@ impl Cursor {
         ctx: &mut C,
     ) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         let found = self.advance(tree, ctx)?;
-        Ok(found.then(|| (self.position.clone(), std::mem::take(&mut self.value))))
+        Ok(found.then(|| self.take_entry()))
+    }
+
+    /// Takes the record that the last [`advance`](Cursor::advance) came to.
+    pub fn take_entry(&mut self) -> (Vec<u8>, Vec<u8>) {
+        (self.position.clone(), std::mem::take(&mut self.value))
+    }
+
+    /// The leaf that the last step came to, if any.
+    pub fn leaf(&self) -> Option<PageId> {
+        self.hint.page()
     }
 
     /// As [`next`](Cursor::next), but the record stays in the cursor, whose buffers the next step

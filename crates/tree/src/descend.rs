@@ -84,6 +84,11 @@ impl LeafHint {
         LeafHint { page, slot: 0, resume: None }
     }
 
+    /// The page that is named, if any.
+    pub fn page(&self) -> Option<PageId> {
+        (self.page != PageId::NONE).then_some(self.page)
+    }
+
     /// Whether both hint at the same leaf.
     pub fn is_same_leaf(&self, other: &LeafHint) -> bool {
         self.page == other.page

@@ -72,6 +72,7 @@ pub use cursor::{Cursor, Direction};
 pub use descend::LeafHint;
 pub use need::{Incomplete, Need, PAGE_LIMIT, Step, Wait};
 pub use op::{check_redo, for_each_page, key_of_body, redo, tree_of_body};
+pub use operation::WriteSurvey;
 pub use space::{SPACE_SPAN, SpaceMap};
 pub use survey::LeafSurvey;
 pub use tree::{ReadIntent, Tree, TreeConfig};

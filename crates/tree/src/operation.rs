@@ -11,16 +11,27 @@
 //! later step need not come by that branch again (descend invariant 6): so the attempt makes its
 //! leaf hint invalid.
 
-use clearway_base::Result;
+use clearway_base::{PageId, Result};
+use clearway_pool::SharedPage;
 use clearway_sync::step;
 
 use crate::cursor::Cursor;
 use crate::locking::LockWaitState;
 use crate::need::Step;
+use crate::node::Node;
 use crate::read::Get;
 use crate::tree::ReadIntent;
 use crate::write::{Delete, Goal, Store};
-use crate::{Environment, LeafHint, Locks, Tree, Upkeep};
+use crate::{Environment, LeafHint, Locks, Tree, Upkeep, resident};
+
+/// The findings of [`Tree::survey_write`].
+#[derive(Clone, Copy, Debug)]
+pub struct WriteSurvey {
+    /// True if the key is present.
+    pub is_present: bool,
+    /// The space-map page in which the write would allocate pages, if it needs any.
+    pub map: Option<PageId>,
+}
 
 impl Tree {
     /// Tries to read a value as [`Tree::get`] does, in one step.
@@ -104,6 +115,39 @@ impl Tree {
             get.expect(ctx);
             let found = get.step(tree, ctx, hint, &mut value)?;
             Ok(found.then(|| std::mem::take(&mut value)))
+        })
+    }
+
+    /// A look at what a write of `value` to `key` (a deletion, if it is `None`) would come to, as
+    /// an operation that requests no lock and reads no value. The answer may depend on changes that
+    /// are not committed, and may be out of date at once. The pages that the write would need are
+    /// in memory when it is given.
+    ///
+    /// # Errors
+    /// `KeyTooLarge`, `ValueTooLarge`.
+    #[allow(clippy::type_complexity)] // The type of a closure has no name.
+    pub fn survey_write<'a, C>(
+        &self,
+        key: &'a [u8],
+        value: Option<&[u8]>,
+    ) -> Result<impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<WriteSurvey> + use<'a, C>> {
+        self.check_key(key)?;
+        self.check_value(value.unwrap_or_default())?;
+        let len = value.map(<[u8]>::len);
+        let is_chained = len.is_some_and(|len| !self.limits.is_inline(key.len(), len));
+        Ok(move |tree: &Tree, _: &mut C, hint: &mut LeafHint| {
+            let (leaf, known): (SharedPage<'_>, _) = tree.leaf_and_slot(key, hint, &mut None)?;
+            let node = Node::new(&*leaf);
+            let found = known.map_or_else(|| node.find(key), Ok);
+            let fits = len.is_none_or(|len| match found {
+                Ok(slot) => node.fits_value(slot, len),
+                Err(_) => node.fits(key.len(), len),
+            });
+            let is_present = found.is_ok_and(|slot| !node.is_ghost(slot));
+            drop(leaf);
+            let map = (is_chained || !fits).then(|| tree.space.next_map());
+            map.map_or(Ok(()), |map| resident::optimistic(&tree.pool, map).map(drop))?;
+            Ok(WriteSurvey { is_present, map })
         })
     }
 

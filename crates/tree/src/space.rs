@@ -257,6 +257,11 @@ impl SpaceMap {
         Ok(())
     }
 
+    /// The space-map page in which the next allocation is likely to find a page.
+    pub(crate) fn next_map(&self) -> PageId {
+        map_page_of(self.hint())
+    }
+
     fn hint(&self) -> PageId {
         PageId(self.hint.load(Ordering::Relaxed) as u32)
     }

@@ -73,7 +73,7 @@ impl Tree {
 
     /// The lock of `key` in this tree.
     #[inline]
-    pub(crate) fn lock_of(&self, key: &[u8]) -> LockId {
+    pub fn lock_of(&self, key: &[u8]) -> LockId {
         LockId::of(self.id, key)
     }
 

@@ -32,7 +32,8 @@
 //! | `transaction_state` | a transaction, as the tree's `Environment`; `Transactions` begins them |
 //! | `undo`, `space_reservation` | its undo list; its log space |
 //! | `deferred` | large values that are freed after its commit |
-//! | `transaction` | a transaction as its user sees it |
+//! | `transaction`, `table_cursor` | a transaction as its user sees it |
+//! | `staging` | the fetch stage: a run of a closure without locks, which reads its pages in |
 //! | `task`, `away` | transactions of tasks, which wait without keeping a thread |
 //! | `suspended` | the transactions of a thread that cannot go on while it blocks |
 //! | `diagnosis` | lock waits and deadlocks in names; the waits that go on |
@@ -90,6 +91,8 @@ mod transaction_state;
 mod away;
 mod finish;
 pub mod parts;
+mod staging;
+mod table_cursor;
 mod task;
 mod transaction;
 
@@ -115,6 +118,7 @@ pub use options::{Creation, EngineOptions};
 pub use report::{EngineStats, Holdings, RecoveryReport, TableReport, VerifyReport};
 pub use suspended::{Closure, RunningClosure, SuspendedTask};
 pub use table::Table;
+pub use table_cursor::TableCursor;
 pub use task_work::TaskJobs;
-pub use transaction::{Savepoint, TableCursor, Transaction};
+pub use transaction::{Savepoint, Transaction};
 pub use transaction_state::RetryContext;

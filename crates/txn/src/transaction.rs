@@ -1,15 +1,15 @@
 //! A transaction as its user sees it: reads, writes, savepoints, and an end.
 
-use std::ops::Bound;
-
 use clearway_base::{Error, Lsn, Result, TxnId};
 use clearway_lock::{AbsoluteMode, IntentMode, WaitLimit};
+use clearway_pool::FetchedPages;
 use clearway_sync::Process;
-use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
+use clearway_tree::{LeafHint, ReadIntent};
 
 use crate::{
     away::{self, ComingBack, VictimsRollback},
     finish::{self, Committed},
+    staging::{self, FetchStage},
     suspended::Closure,
     table::Table,
     transaction_state::{RetryContext, TransactionState},
@@ -31,10 +31,10 @@ pub struct Transaction {
     pub(crate) is_of_task: bool,
     /// The process that opened the database.
     process: Process,
-    id: TxnId,
+    pub(crate) id: TxnId,
     /// The number of its engine's opening among those of this process (not the epoch). Compared
     /// together with the id, since transactions of different databases may have the same id.
-    opening: u64,
+    pub(crate) opening: u64,
     /// The parts that few transactions have, in one box, so that each transaction initializes one
     /// word for all of them.
     pub(crate) aside: Option<Box<Aside>>,
@@ -53,6 +53,8 @@ pub(crate) struct Aside {
     deadlock: Option<Error>,
     /// The rollback of a deadlock's victim, until a call has reported the deadlock (TASK-6).
     pub(crate) victim: Option<VictimsRollback>,
+    /// The fetch stage, while the transaction is in it: it has the state then.
+    fetch: Option<Box<FetchStage>>,
 }
 
 impl Aside {
@@ -77,15 +79,6 @@ pub struct Savepoint {
     opening: u64,
     txn: TxnId,
     serial: u64,
-}
-
-/// A position in a key range of a table. It does not borrow its transaction.
-pub struct TableCursor {
-    pub(crate) table: Table,
-    opening: u64,
-    txn: TxnId,
-    pub(crate) mode: IntentMode,
-    pub(crate) inner: clearway_tree::Cursor,
 }
 
 impl Savepoint {
@@ -184,9 +177,54 @@ impl Transaction {
         self.state.is_some()
     }
 
+    /// Makes this transaction, which has done nothing yet, one in the fetch stage (`staging`): its
+    /// operations take no locks and change nothing. It must be ended with
+    /// [`end_fetch`](Transaction::end_fetch), or dropped. Does nothing to a transaction that could
+    /// not begin.
+    #[cold]
+    pub fn begin_fetch(&mut self) {
+        if let Some(state) = self.state.take() {
+            self.aside().fetch = Some(Box::new(FetchStage::new(state)));
+        }
+    }
+
+    /// Ends the fetch stage. Returns the pins of the pages that it came to, and whether it was
+    /// ended before its closure; `None` if the transaction is in no fetch stage.
+    #[cold]
+    pub fn end_fetch(mut self) -> Option<(FetchedPages, bool)> {
+        let stage = self.aside.as_mut()?.fetch.take()?;
+        let is_over = stage.is_over();
+        Some((stage.end(), is_over))
+    }
+
+    /// Returns true if the transaction is in the fetch stage.
+    pub fn is_fetching(&self) -> bool {
+        self.state.is_none() && self.aside.as_ref().is_some_and(|aside| aside.fetch.is_some())
+    }
+
+    /// Runs an operation of the fetch stage, for a transaction without a state.
+    ///
+    /// # Errors
+    /// That of the operation, or the reason why the transaction has no state.
+    #[cold]
+    pub(crate) fn fetch<R>(
+        &mut self,
+        operation: impl FnOnce(&mut FetchStage) -> Result<R>,
+    ) -> Result<R> {
+        self.check_process()?;
+        match self.aside.as_mut().and_then(|aside| aside.fetch.as_mut()) {
+            Some(stage) => operation(stage),
+            None => Err(self.ended()),
+        }
+    }
+
     /// Sets how long further operations of this transaction wait for locks. Returns the limit that
     /// was set before, if the transaction's state is here (TASK-4).
     pub fn set_wait_limit(&mut self, limit: WaitLimit) -> WaitLimit {
+        if self.is_fetching() {
+            let before = self.fetch(|stage| Ok(stage.set_wait_limit(limit)));
+            return before.unwrap_or(WaitLimit::Default);
+        }
         match (&mut self.state, self.aside.as_mut().and_then(|aside| aside.away.as_mut())) {
             (Some(state), _) => std::mem::replace(&mut state.limit, limit),
             (None, Some(coming)) => coming.limit.replace(limit).unwrap_or(WaitLimit::Default),
@@ -266,7 +304,7 @@ impl Transaction {
 
     /// Runs an operation on a table. A deadlock's victim is rolled back before this returns.
     #[inline]
-    fn run<R>(
+    pub(crate) fn run<R>(
         &mut self,
         table: &Table,
         mode: IntentMode,
@@ -302,9 +340,7 @@ impl Transaction {
     /// `value` is meaningless if not.
     #[inline]
     pub fn get_into(&mut self, table: &Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
-        self.run(table, IntentMode::IS, |state, hint| {
-            table.tree().get(state, hint, key, ReadIntent::Read, value)
-        })
+        self.read(table, key, ReadIntent::Read, value)
     }
 
     /// The value of `key`, locked for a write that will follow.
@@ -321,8 +357,22 @@ impl Transaction {
         key: &[u8],
         value: &mut Vec<u8>,
     ) -> Result<bool> {
-        self.run(table, IntentMode::IX, |state, hint| {
-            table.tree().get(state, hint, key, ReadIntent::Update, value)
+        self.read(table, key, ReadIntent::Update, value)
+    }
+
+    #[inline(always)] // The intent is a constant.
+    fn read(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        intent: ReadIntent,
+        value: &mut Vec<u8>,
+    ) -> Result<bool> {
+        if self.state.is_none() {
+            return self.fetch(|stage| stage.get(table, key, intent, value));
+        }
+        self.run(table, intent_mode(intent), |state, hint| {
+            table.tree().get(state, hint, key, intent, value)
         })
     }
 
@@ -332,12 +382,19 @@ impl Transaction {
     /// [`Error::DuplicateKey`] if it is there.
     #[inline]
     pub fn insert(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
+        if self.state.is_none() {
+            return self
+                .fetch(|stage| stage.store(table, key, value, staging::must_be_absent).map(drop));
+        }
         self.run(table, IntentMode::IX, |state, hint| table.tree().insert(state, hint, key, value))
     }
 
     /// Sets the value of `key`, adding the key if need be. Returns true if it was there.
     #[inline]
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
+        if self.state.is_none() {
+            return self.fetch(|stage| stage.store(table, key, value, staging::may_be_present));
+        }
         self.run(table, IntentMode::IX, |state, hint| table.tree().put(state, hint, key, value))
     }
 
@@ -347,6 +404,10 @@ impl Transaction {
     /// [`Error::NotFound`] if there is no such key.
     #[inline]
     pub fn update(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
+        if self.state.is_none() {
+            return self
+                .fetch(|stage| stage.store(table, key, value, staging::must_be_present).map(drop));
+        }
         self.run(table, IntentMode::IX, |state, hint| table.tree().update(state, hint, key, value))
     }
 
@@ -356,6 +417,9 @@ impl Transaction {
     /// [`Error::NotFound`] if there is no such key.
     #[inline]
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+        if self.state.is_none() {
+            return self.fetch(|stage| stage.delete(table, key));
+        }
         self.run(table, IntentMode::IX, |state, hint| table.tree().delete(state, hint, key))
     }
 
@@ -363,6 +427,9 @@ impl Transaction {
     /// if the lock is exclusive, none for its writes. Waits for the transactions that hold a
     /// conflicting lock on the table.
     pub fn lock_table(&mut self, table: &Table, mode: AbsoluteMode) -> Result<()> {
+        if self.state.is_none() {
+            return self.fetch(|stage| stage.lock_table(table));
+        }
         self.run(table, mode.into(), |_, _| Ok(()))
     }
 
@@ -370,7 +437,9 @@ impl Transaction {
     /// while the lock is held. A drop of a table waits for the lock.
     pub fn lock_database(&mut self, mode: AbsoluteMode) -> Result<()> {
         self.check_process()?;
-        let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
+        let Some(state) = self.state.as_mut() else {
+            return self.fetch(|stage| stage.lock_database());
+        };
         let result = state.lock_database(mode.into());
         match result {
             Err(Error::Deadlock { .. }) => self.die(result),
@@ -378,48 +447,27 @@ impl Transaction {
         }
     }
 
-    /// A cursor over the keys between two bounds. Before its first step only the intent locks on
-    /// the table and on the database are taken.
-    pub fn cursor(
-        &mut self,
-        table: &Table,
-        lower: Bound<Vec<u8>>,
-        upper: Bound<Vec<u8>>,
-        direction: Direction,
-        intent: ReadIntent,
-    ) -> Result<TableCursor> {
-        let mode = intent_mode(intent);
-        self.run(table, mode, |_, _| Ok(()))?;
-        Ok(self.cursor_at(table, lower, upper, direction, intent))
-    }
-
-    pub(crate) fn cursor_at(
-        &self,
-        table: &Table,
-        lower: Bound<Vec<u8>>,
-        upper: Bound<Vec<u8>>,
-        direction: Direction,
-        intent: ReadIntent,
-    ) -> TableCursor {
-        let mode = intent_mode(intent);
-        let inner = table.tree().cursor(lower, upper, direction, intent);
-        let (table, opening) = (table.clone(), self.opening);
-        TableCursor { table, opening, txn: self.id, mode, inner }
-    }
-
     /// Sets a savepoint at the present state.
     pub fn savepoint(&mut self) -> Result<Savepoint> {
         self.check_process()?;
-        let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
-        state.savepoint_serial += 1;
-        let serial = state.savepoint_serial;
-        state.savepoints.push((serial, state.undo.len()));
+        let serial = match self.state.as_mut() {
+            Some(state) => {
+                state.savepoint_serial += 1;
+                state.savepoints.push((state.savepoint_serial, state.undo.len()));
+                state.savepoint_serial
+            }
+            None => self.fetch(|stage| Ok(stage.savepoint()))?,
+        };
         Ok(Savepoint { opening: self.opening, txn: self.id, serial })
     }
 
     /// The number of the newest savepoint that was set.
     pub fn last_savepoint(&self) -> u64 {
-        self.state.as_ref().map_or(0, |state| state.savepoint_serial)
+        let stage = || Some(self.aside.as_ref()?.fetch.as_ref()?.last_savepoint());
+        match &self.state {
+            Some(state) => state.savepoint_serial,
+            None => stage().unwrap_or(0),
+        }
     }
 
     /// Undoes what was done since the savepoint. The savepoint stays valid, later ones do not;
@@ -433,14 +481,16 @@ impl Transaction {
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
         self.check_process()?;
         let serial = self.own_savepoint(savepoint)?;
-        let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
+        let Some(state) = self.state.as_mut() else {
+            return self.fetch(|stage| stage.rollback_to(serial));
+        };
         state.rollback_to(serial)
     }
 
     /// Returns the number of one of this transaction's savepoints.
     pub(crate) fn own_savepoint(&self, savepoint: &Savepoint) -> Result<u64> {
         let is_away = self.aside.as_ref().is_some_and(|aside| aside.away.is_some());
-        if self.state.is_none() && !is_away {
+        if self.state.is_none() && !is_away && !self.is_fetching() {
             return Err(self.ended());
         }
         let is_own = (savepoint.opening, savepoint.txn) == (self.opening, self.id);
@@ -502,12 +552,15 @@ impl Drop for Transaction {
 
 impl Transaction {
     /// Rolls back a transaction that the program has dropped while a thread of the engine had its
-    /// state (TASK-4).
+    /// state (TASK-4), or ends its fetch stage.
     #[cold]
     fn abandon_aside(&self, mut aside: Box<Aside>) {
         if !self.process.is_current() {
             std::mem::forget(aside);
             return;
+        }
+        if let Some(stage) = aside.fetch.take() {
+            drop(stage.end());
         }
         if let Some(coming) = aside.away.take() {
             coming.core.transactions.hand_over(self.id);
@@ -539,67 +592,6 @@ impl std::fmt::Debug for Transaction {
             .field("id", &self.id)
             .field("active", &self.is_active())
             .finish()
-    }
-}
-
-impl TableCursor {
-    /// The next entry, or `None` at the end of the range.
-    ///
-    /// # Errors
-    /// [`Error::TransactionEnded`] if `txn` is not the transaction that made the cursor; and those
-    /// of every read.
-    #[allow(clippy::should_implement_trait)] // It needs the transaction.
-    pub fn next(&mut self, txn: &mut Transaction) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
-        self.step(txn, |inner, tree, state| inner.next(tree, state))
-    }
-
-    /// As [`next`](Self::next), but leaves the entry in the cursor, in memory that the next step
-    /// uses again. Returns true if there is an entry; [`entry`](Self::entry) then returns it.
-    ///
-    /// # Errors
-    /// Those of `next`.
-    #[inline]
-    pub fn advance(&mut self, txn: &mut Transaction) -> Result<bool> {
-        self.step(txn, |inner, tree, state| inner.advance(tree, state))
-    }
-
-    /// Key and value of the entry that the last [`advance`](Self::advance) came to. Meaningful only
-    /// if that returned `true`.
-    #[inline]
-    pub fn entry(&self) -> (&[u8], &[u8]) {
-        self.inner.entry()
-    }
-
-    #[inline]
-    fn step<R>(
-        &mut self,
-        txn: &mut Transaction,
-        step: impl FnOnce(&mut clearway_tree::Cursor, &Tree, &mut TransactionState) -> Result<R>,
-    ) -> Result<R> {
-        if !self.is_of(txn) {
-            return Err(Error::TransactionEnded);
-        }
-        let TableCursor { table, mode, inner, .. } = self;
-        txn.run(table, *mode, |state, _| step(inner, table.tree(), state))
-    }
-
-    /// Returns true if the cursor was made by `txn`.
-    #[inline]
-    pub(crate) fn is_of(&self, txn: &Transaction) -> bool {
-        (txn.opening, txn.id) == (self.opening, self.txn)
-    }
-
-    /// From here on the cursor returns only records that can be locked without waiting, passes over
-    /// the others, and locks the returned records and nothing else. It waits only for the intent
-    /// locks on the table and on the database.
-    pub fn skip_locked(&mut self) {
-        self.inner.skip_locked();
-    }
-}
-
-impl std::fmt::Debug for TableCursor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TableCursor").field("table", &self.table).finish_non_exhaustive()
     }
 }
 

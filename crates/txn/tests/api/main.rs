@@ -21,6 +21,7 @@ mod patterns;
 mod redo_check;
 mod shape;
 mod simulation;
+mod staging;
 mod tables;
 mod transactions;
 mod version_1;
