@@ -16,11 +16,12 @@ use clearway_sync::{
 use clearway_txn::{Creation, CurrentWait, Engine, Kind, LockWaits, RecoveryReport, VerifyReport};
 
 use crate::{
-    AsyncTransaction, LentTransaction, Options, Pending, Pipeline, PipelineOptions, Stats, Table,
-    Ticket, Transaction, TypeStats, TypeTimings, async_runner,
+    AsyncTransaction, LentTransaction, Options, Pending, Pipeline, PipelineOptions, Staging, Stats,
+    Table, Ticket, Transaction, TypeStats, TypeTimings, async_runner,
     inner::Inner,
     options::{Storage, with_public_name},
     runner,
+    staging::StagingPolicies,
     statistics::Statistics,
 };
 
@@ -81,12 +82,13 @@ impl Database {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let path = disk.path();
         let (attempts, mode) = (options.attempts, options.mode);
+        let staging = StagingPolicies::new(options.staging);
         let engine = Engine::open(disk, options.engine)?;
         // Relaxed: only uniqueness matters.
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let statistics =
             Statistics::new(id, engine.log(), engine.kinds(), mode, options.time_one_in);
-        let inner = Arc::new(Inner { engine, statistics, attempts, path, directory });
+        let inner = Arc::new(Inner { engine, statistics, staging, attempts, path, directory });
         Ok(Database { inner, default_pipeline: Arc::default() })
     }
 
@@ -188,6 +190,9 @@ impl Database {
     /// runs with another call of this method, is independent of the first. If the second needs a
     /// lock that the first holds, it fails with [`Error::SelfWait`]; in some cases, which
     /// [deadlocks](crate#deadlocks) lists, it waits instead.
+    ///
+    /// If the type has a fetch stage ([`Staging::TwoStage`]), `body` runs once more, before all
+    /// other runs, and the result of that run is dropped.
     ///
     /// `name` groups transactions for statistics; use one name for each kind of transaction.
     ///
@@ -380,6 +385,28 @@ impl Database {
         Transaction::begin(&self.inner, kind)
     }
 
+    /// Sets the execution of transactions of type `name` that are run as closures, for those that
+    /// begin from now on. `None`: that of [`Options::staging`]. The types after the 63rd share one.
+    ///
+    /// ```
+    /// use clearway::{Stage, Staging};
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let stock = db.table("stock")?;
+    /// db.set_staging("order", Some(Staging::TwoStage));
+    /// let mut stages = Vec::new();
+    /// db.transact("order", |tx| {
+    ///     stages.push(tx.stage());
+    ///     tx.put(&stock, "bolt", b"7")
+    /// })?;
+    /// assert_eq!(stages, [Stage::Fetch, Stage::Operate]);
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    pub fn set_staging(&self, name: &'static str, policy: Option<Staging>) {
+        if self.inner.check_process().is_ok() {
+            self.inner.staging.set(self.inner.statistics.kind(name), policy);
+        }
+    }
+
     /// Returns the counters of the engine, and of each type of transaction, since the database was
     /// opened.
     pub fn stats(&self) -> Stats {
@@ -485,7 +512,7 @@ impl Database {
     /// Returns the counters of each type of transaction since the database was opened, by name.
     pub fn type_stats(&self) -> Vec<TypeStats> {
         let is_own = self.inner.check_process().is_ok();
-        if is_own { self.inner.statistics.types() } else { Vec::new() }
+        if is_own { self.inner.statistics.types(&self.inner.staging) } else { Vec::new() }
     }
 
     /// Returns the report of the recovery at opening.

@@ -6,12 +6,13 @@ use clearway_base::{Error, Result};
 use clearway_disk::OsDisk;
 use clearway_txn::Engine;
 
-use crate::statistics::Statistics;
+use crate::{staging::StagingPolicies, statistics::Statistics};
 
 /// See the module.
 pub(crate) struct Inner {
     pub(crate) engine: Arc<Engine>,
     pub(crate) statistics: Statistics,
+    pub(crate) staging: StagingPolicies,
     pub(crate) attempts: u32,
     pub(crate) path: PathBuf,
     /// The directory; `None` if the database is on another kind of disk.

@@ -261,6 +261,7 @@ mod database;
 mod inner;
 mod lending;
 mod options;
+mod staging;
 mod table;
 
 mod async_transaction;
@@ -272,6 +273,7 @@ mod range;
 mod scan;
 
 mod async_runner;
+mod fetching;
 mod runner;
 mod statistics;
 mod timings;
@@ -297,6 +299,7 @@ pub use pending::Pending;
 pub use pipeline::{Pipeline, PipelineOptions, PipelineStats, Ticket};
 pub use range::{KeyRange, Prefix, prefix};
 pub use scan::{Cursor, Entry, EntryRef, Scan};
+pub use staging::{Stage, Staging, StagingStats};
 pub use statistics::{Stats, TypeStats};
 pub use table::Table;
 pub use timings::TypeTimings;

@@ -7,6 +7,8 @@ use clearway_disk::{Disk, IoQueueChoice, MemoryDisk};
 use clearway_lock::WaitLimit;
 use clearway_txn::{Creation, EngineOptions};
 
+use crate::Staging;
+
 #[cfg(feature = "experiments")]
 mod experiments;
 
@@ -46,6 +48,7 @@ pub struct Options {
     pub(crate) attempts: u32,
     pub(crate) mode: CommitMode,
     pub(crate) time_one_in: u32,
+    pub(crate) staging: Staging,
 }
 
 /// The time at which a commit is acknowledged. `docs/commit-modes.md` in the repository compares
@@ -124,6 +127,7 @@ impl Options {
             attempts: ATTEMPTS_DEFAULT,
             mode: CommitMode::default(),
             time_one_in: TIME_ONE_IN_DEFAULT,
+            staging: Staging::default(),
         }
     }
 
@@ -192,6 +196,14 @@ impl Options {
     /// begins, or none if `count` is 0. Default 16.
     pub fn time_one_in(mut self, count: u32) -> Options {
         self.time_one_in = count;
+        self
+    }
+
+    /// Sets the execution of transactions that are run as closures, for all types for which
+    /// [`Database::set_staging`](crate::Database::set_staging) sets nothing else. Default
+    /// [`Staging::Conventional`].
+    pub fn staging(mut self, policy: Staging) -> Options {
+        self.staging = policy;
         self
     }
 

@@ -18,13 +18,14 @@ use std::{
 };
 
 use clearway_base::{Error, Result};
+use clearway_pool::FetchedPages;
 use clearway_sync::{
     plain::{AtomicU64, Ordering},
     thread,
 };
 use clearway_txn::{Kind, RetryContext};
 
-use crate::{Pending, Transaction, inner::Inner, statistics::Count};
+use crate::{Pending, Transaction, fetching, inner::Inner, statistics::Count};
 
 /// Upper bound on the pause before the first retry; the bound doubles with each further retry.
 const PAUSE_FIRST_US: u64 = 20;
@@ -49,10 +50,14 @@ pub(crate) fn run<T>(
 ) -> Result<Pending<T>> {
     database.check_process()?;
     let kind = database.statistics.kind(name);
+    let fetched = match database.staging.fetches(kind) {
+        true => fetching::fetch(database, kind, &mut body),
+        false => None,
+    };
     let mut context = None;
     for attempt in 1.. {
         let last = attempt >= database.attempts;
-        match run_once(database, kind, last, context.take(), &mut body) {
+        match run_once(database, kind, last, context.take(), fetched.as_ref(), &mut body) {
             Attempt::Done(pending) => return Ok(pending),
             Attempt::Failed(error) => return Err(error),
             Attempt::Retry(next) => {
@@ -70,6 +75,7 @@ fn run_once<T>(
     kind: Kind,
     last: bool,
     context: Option<RetryContext>,
+    fetched: Option<&FetchedPages>,
     body: &mut impl FnMut(&mut Transaction) -> Result<T>,
 ) -> Attempt<T> {
     let mut tx = Transaction::begin(database, kind);
@@ -83,6 +89,9 @@ fn run_once<T>(
     let running = tx.inner.closure().run();
     let returned = catch_unwind(AssertUnwindSafe(|| body(&mut tx)));
     drop(running);
+    if let Some(fetched) = fetched {
+        database.staging.count_operate(kind, fetched, tx.inner.absent_pages());
+    }
     match returned {
         Ok(result) => commit_or_roll_back(tx, last, result),
         Err(panic) => ended(tx.fail(Count::Panic, panicked(&*panic))),

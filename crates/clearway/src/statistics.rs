@@ -25,7 +25,8 @@ use clearway_sync::{CachePadded, Counter, Process, Sharded};
 use clearway_txn::{EngineStats, KINDS_MAX, Kind, Kinds, LockWaits};
 
 use crate::{
-    CommitMode, TypeTimings,
+    CommitMode, StagingStats, TypeTimings,
+    staging::StagingPolicies,
     timings::{Began, Countdown, Timings},
 };
 
@@ -78,6 +79,8 @@ pub struct TypeStats {
     /// else in that time. The time of a closure includes its waits (for locks, pages and log space)
     /// and all its attempts.
     pub long_steps: u64,
+    /// Counters of two-stage execution; all zero for a type that never had a fetch stage.
+    pub staging: StagingStats,
 }
 
 /// An event of a transaction.
@@ -167,6 +170,11 @@ impl Uncounted {
     #[inline]
     pub(crate) fn new(shard: Arc<Shard>, kind: Kind) -> Uncounted {
         Uncounted { shard: Some(shard), kind }
+    }
+
+    /// One whose drop counts nothing.
+    pub(crate) fn nothing(kind: Kind) -> Uncounted {
+        Uncounted { shard: None, kind }
     }
 
     #[inline]
@@ -278,7 +286,7 @@ impl Statistics {
     }
 
     /// Returns the sums over all shards, by name; types without any event are left out.
-    pub(crate) fn types(&self) -> Vec<TypeStats> {
+    pub(crate) fn types(&self, staging: &StagingPolicies) -> Vec<TypeStats> {
         let names = self.kinds.names();
         let sum = |number: usize, what: Count| -> u64 {
             self.shards.iter().map(|shard| shard.counters[number].0[what as usize].get()).sum()
@@ -293,6 +301,7 @@ impl Statistics {
                 retries: sum(number, Count::Retry),
                 panics: sum(number, Count::Panic),
                 long_steps: self.shards.iter().map(|shard| shard.long_steps[number].get()).sum(),
+                staging: staging.stats(number),
             })
             .filter(|t| t.commits + t.rollbacks + t.retries + t.panics + t.long_steps > 0)
             .collect();

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use clearway_base::{Error, Lsn, Result};
 use clearway_lock::{AbsoluteMode, WaitLimit};
+use clearway_pool::FetchedPages;
 use clearway_sync::step;
 use clearway_txn::{Committed, Kind, Savepoint};
 
 use crate::{
-    CommitMode, LockWait, Pending, Table,
+    CommitMode, LockWait, Pending, Stage, Table,
     inner::Inner,
     statistics::{Count, Shard, Uncounted},
     timings::{Began, Timings},
@@ -76,6 +77,27 @@ impl Transaction {
         Transaction { inner, uncounted, began, error_of_scan: None }
     }
 
+    /// Begins a transaction in the fetch stage, which is not counted.
+    #[cold]
+    pub(crate) fn begin_fetch(database: &Inner, kind: Kind) -> Transaction {
+        let mut inner = database.engine.begin_as(kind);
+        inner.begin_fetch();
+        Transaction { inner, uncounted: Uncounted::nothing(kind), began: None, error_of_scan: None }
+    }
+
+    /// Ends the fetch stage, as [`clearway_txn::Transaction::end_fetch`] does.
+    #[cold]
+    pub(crate) fn end_fetch(self) -> Option<(FetchedPages, bool)> {
+        self.inner.end_fetch()
+    }
+
+    /// Returns the stage in which the closure runs. A closure of a type that has a fetch stage (see
+    /// [`Staging`](crate::Staging)) can use it to do things once that do not belong to the
+    /// transaction, and to leave out, in the fetch stage, work that touches no table.
+    pub fn stage(&self) -> Stage {
+        if self.inner.is_fetching() { Stage::Fetch } else { Stage::Operate }
+    }
+
     /// Begins the transaction of a task.
     pub(crate) fn begin_task(database: &Inner, kind: Kind) -> Transaction {
         let shard = database.statistics.shard();
@@ -115,6 +137,8 @@ impl Transaction {
     /// - [`Error::UnknownTable`] if the table was dropped, or belongs to another database or an
     ///   earlier opening;
     /// - [`Error::KeyTooLarge`];
+    /// - [`Error::Cancelled`] in a fetch stage (see [`Staging`](crate::Staging)) that is over
+    ///   before its closure: the closure should return it;
     /// - [`Error::TransactionEnded`] after a deadlock, [`Error::TooManyTransactions`] if the
     ///   transaction could not begin;
     /// - [`Error::Io`], [`Error::Corrupt`], [`Error::CorruptPage`] and [`Error::DiskFull`] for a

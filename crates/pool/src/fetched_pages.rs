@@ -26,14 +26,15 @@ impl FetchedPages {
         FetchedPages { pool: pool.clone(), number: pool.fetch_pins.begin() }
     }
 
-    /// Pins a page, if it is in memory and the pins of this set were not taken away
-    /// (FETCH-PINS-1).
-    pub fn keep(&self, page: PageId) {
-        let Ok(pin) = self.pool.pin_if_resident(page) else { return };
+    /// Pins a page, unless the pins of this set were taken away (FETCH-PINS-1). Returns false if
+    /// the page is not in memory.
+    pub fn keep(&self, page: PageId) -> bool {
+        let Ok(pin) = self.pool.pin_if_resident(page) else { return false };
         if let Addition::Added(taken) = self.pool.fetch_pins.add(self.number, page) {
             pin.leave();
             taken.into_iter().for_each(|pages| self.unpin(pages));
         }
+        true
     }
 
     /// Returns false if the pins were taken away (FETCH-PINS-1).

@@ -10,25 +10,26 @@ use crate::node::{Node, Place};
 const WAY_MAX: usize = 64;
 
 impl Tree {
-    /// Calls `visit` with the branches on the way to `key`, from the root on, as far as they are in
-    /// memory and do not change meanwhile. Waits for nothing.
-    pub fn visit_branches(&self, key: &[u8], mut visit: impl FnMut(PageId)) {
+    /// Calls `visit` with the branches on the way to `key`, from the root on, as far as they do not
+    /// change meanwhile. Waits for nothing: if a node is not in memory, it returns its page.
+    pub fn visit_branches(&self, key: &[u8], mut visit: impl FnMut(PageId)) -> Option<PageId> {
         let mut next = self.root;
         for _ in 0..WAY_MAX {
-            let Ok(view) = self.pool.optimistic_if_resident(next) else { return };
+            let Ok(view) = self.pool.optimistic_if_resident(next) else { return Some(next) };
             let node = Node::new(&view);
             if !node.is_branch() || node.tree() != self.id {
-                return;
+                return None;
             }
             next = match node.place(key) {
                 Place::Foster(foster) => foster,
                 _ => node.child_for(key).1,
             };
             if view.validate().is_err() {
-                return;
+                return None;
             }
             visit(view.id());
         }
+        None
     }
 
     /// Latches the branch `parent` if it is in memory, on `level`, and leads to `child`, to read

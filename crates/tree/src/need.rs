@@ -129,6 +129,9 @@ pub trait Wait {
         false
     }
 
+    /// Counts a page that an operation needs and that is not in memory.
+    fn note_absent_page(&mut self) {}
+
     /// Returns the longest wait for a page that the disk is reading.
     fn page_limit(&self) -> Duration {
         PAGE_LIMIT
@@ -190,6 +193,9 @@ fn meet<E: Wait>(
     if matches!(need, Need::Lock { .. } | Need::LogSpace(_)) {
         // PINS-3 of the pool.
         *pins = None;
+    }
+    if matches!(need, Need::Page(_) | Need::Pages(_)) {
+        env.note_absent_page();
     }
     match need {
         Need::Lock { id, mode, name } => env.wait_for_lock(id, mode, &name),

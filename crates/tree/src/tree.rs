@@ -78,8 +78,11 @@ impl Tree {
     }
 
     /// Refuses a key that no node could hold.
+    ///
+    /// # Errors
+    /// `KeyTooLarge`.
     #[inline]
-    pub(crate) fn check_key(&self, key: &[u8]) -> Result<()> {
+    pub fn check_key(&self, key: &[u8]) -> Result<()> {
         let max = self.limits.key_len_max;
         if key.len() <= max { Ok(()) } else { Err(Error::KeyTooLarge { len: key.len(), max }) }
     }

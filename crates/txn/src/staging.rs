@@ -59,6 +59,9 @@ const OPERATIONS_MAX: u32 = 100_000;
 const BYTES_MAX: usize = 16 << 20;
 const TIME_MAX: Duration = Duration::from_secs(10);
 
+/// Attempts of an operation that meets contents which do not fit together.
+const ATTEMPTS: u32 = 4;
+
 /// Operations between two looks at the clock, besides those that read a page.
 const OPERATIONS_PER_LOOK: u32 = 1024;
 
@@ -126,12 +129,14 @@ impl FetchStage {
         intent: ReadIntent,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
-        let read = table.tree().read_operation(key, intent)?;
+        table.tree().check_key(key)?;
         self.begin_operation(table)?;
         out.clear();
         let found = match self.overlay.get(table.id(), key) {
             Some(written) => written.map(<[u8]>::to_vec),
-            None => self.drive(table, key, read)?,
+            None => self.attempts(|stage| {
+                stage.drive(table, key, table.tree().read_operation(key, intent)?)
+            })?,
         };
         self.copied(found.as_ref().map_or(0, Vec::len))?;
         Ok(match found {
@@ -174,8 +179,9 @@ impl FetchStage {
     ) -> Result<bool> {
         let survey = table.tree().survey_write(key, value)?;
         self.begin_operation(table)?;
-        let found = self.drive(table, key, survey)?;
-        found.map.into_iter().for_each(|map| self.pages.keep(map));
+        let found = self.drive(table, key, survey);
+        let found = found.map_err(|_| self.give_up())?;
+        found.map.into_iter().for_each(|map| self.keep(map));
         let written = self.overlay.get(table.id(), key).map(|written| written.is_some());
         let is_present = written.unwrap_or(found.is_present);
         self.unlocked.wanted.push((table.tree().lock_of(key), RangeMode::XN));
@@ -188,8 +194,10 @@ impl FetchStage {
     /// Goes to the next record of the tree, whatever the overlay has.
     fn advance(&mut self, table: &Table, cursor: &mut clearway_tree::Cursor) -> Result<bool> {
         self.begin_operation(table)?;
-        cursor.begin_advance();
-        let found = self.drive(table, &[], cursor.advance_operation())?;
+        let found = self.attempts(|stage| {
+            cursor.begin_advance();
+            stage.drive(table, &[], cursor.advance_operation())
+        })?;
         let (key, value) = cursor.entry();
         self.keep_path(table.tree(), key, cursor.leaf());
         self.copied(if found { key.len() + value.len() } else { 0 })?;
@@ -255,6 +263,18 @@ impl FetchStage {
         Error::Cancelled
     }
 
+    /// Runs an operation that may meet a large value which another transaction is just replacing:
+    /// it begins again a few times. The stage is over if it still fails (STAGING-3).
+    fn attempts<T>(&mut self, mut run: impl FnMut(&mut FetchStage) -> Result<T>) -> Result<T> {
+        for _ in 1..ATTEMPTS {
+            match run(self) {
+                Err(Error::Corrupt { .. } | Error::CorruptPage { .. }) => {}
+                result => return result.map_err(|_| self.give_up()),
+            }
+        }
+        run(self).map_err(|_| self.give_up())
+    }
+
     /// Runs an operation to its end, reading the pages that it needs. Keeps these, and those on the
     /// way to the leaf of `key` if the operation comes to that by its hint.
     fn drive<T>(
@@ -274,10 +294,7 @@ impl FetchStage {
                     self.hints[at].1 = hint;
                     return Ok(done);
                 }
-                Err(incomplete) => {
-                    let met = incomplete.need().and_then(|need| self.meet(need, &mut pins));
-                    met.map_err(|_| self.give_up())?;
-                }
+                Err(incomplete) => self.meet(incomplete.need()?, &mut pins)?,
             }
         }
     }
@@ -307,7 +324,9 @@ impl FetchStage {
             Need::Pages(pages) => {
                 pins.admit();
                 pool.load(&pages, IoPriority::Foreground, limit);
-                pages.iter().for_each(|page| self.pages.keep(*page));
+                for page in &pages {
+                    self.pages.keep(*page);
+                }
                 pages.first().map_or(Ok(()), |page| pins.take(*page, limit))
             }
             Need::Lock { .. } | Need::LogSpace(_) | Need::FileLength { .. } => {
@@ -317,18 +336,30 @@ impl FetchStage {
         }
     }
 
-    /// Keeps the leaf of `key`, and the branches that lead to it.
+    /// Keeps the leaf of `key`, and the branches that lead to it. Each may have been evicted since
+    /// the operation was there.
     fn keep_path(&mut self, tree: &Tree, key: &[u8], leaf: Option<PageId>) {
-        if let Some(leaf) = leaf
-            && self.kept.insert(leaf)
-        {
-            self.pages.keep(leaf);
-            let FetchStage { kept, pages, .. } = self;
-            tree.visit_branches(key, |branch| {
-                if kept.insert(branch) {
-                    pages.keep(branch);
-                }
-            });
+        let Some(leaf) = leaf.filter(|leaf| !self.kept.contains(leaf)) else { return };
+        self.keep(leaf);
+        for _ in 0..ATTEMPTS {
+            let mut branches = Vec::new();
+            let absent = tree.visit_branches(key, |branch| branches.push(branch));
+            branches.into_iter().for_each(|branch| self.keep(branch));
+            match absent {
+                Some(absent) => self.keep(absent),
+                None => break,
+            }
+        }
+    }
+
+    /// Keeps a page, and reads it in for that if it is absent.
+    fn keep(&mut self, page: PageId) {
+        if self.kept.insert(page) && !self.pages.keep(page) {
+            let pool = &self.state.core.pool;
+            let mut pins = OperationPins::new(pool);
+            // If it cannot be read, the operate stage meets the error.
+            let _ = pins.take(page, self.state.page_limit());
+            self.pages.keep(page);
         }
     }
 }

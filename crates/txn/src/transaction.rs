@@ -197,6 +197,12 @@ impl Transaction {
         Some((stage.end(), is_over))
     }
 
+    /// Returns the number of times that operations of this transaction have waited for a page that
+    /// was not in memory; 0 for one that has ended.
+    pub fn absent_pages(&self) -> u32 {
+        self.state.as_ref().map_or(0, |state| state.absent_pages)
+    }
+
     /// Returns true if the transaction is in the fetch stage.
     pub fn is_fetching(&self) -> bool {
         self.state.is_none() && self.aside.as_ref().is_some_and(|aside| aside.fetch.is_some())

@@ -143,6 +143,8 @@ pub(crate) struct TransactionState {
     /// known (`ghost_is_free`), or its tag could not be moved yet (`inherit_tag`).
     pub(crate) met_held_ghost: Cell<bool>,
     body: Vec<u8>,
+    /// The number of needs for pages that were met.
+    pub(crate) absent_pages: u32,
 }
 
 impl TransactionState {
@@ -176,6 +178,7 @@ impl TransactionState {
             recovering: false,
             met_held_ghost: Cell::new(false),
             body: Vec::new(),
+            absent_pages: 0,
             core: core.clone(),
             anchor: Arc::new(Anchor(transactions.clone())),
         }
@@ -224,6 +227,7 @@ impl TransactionState {
         self.wrote = false;
         self.recovering = false;
         self.freeing = None;
+        self.absent_pages = 0;
         self.limit = WaitLimit::Default;
         if self.has_published {
             self.end_waits();

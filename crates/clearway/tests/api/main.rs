@@ -16,6 +16,7 @@ mod patterns;
 mod self_waits;
 mod serializable;
 mod small_cache;
+mod staging;
 mod statistics;
 mod storm;
 mod transactions;

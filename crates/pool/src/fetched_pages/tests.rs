@@ -27,7 +27,7 @@ fn kept_page_is_not_evicted_until_its_set_is_dropped() {
     let pool = small_pool();
     let fetched = FetchedPages::new(&pool);
     read(&pool, 2..6);
-    (2..6).for_each(|page| fetched.keep(PageId(page)));
+    (2..6).for_each(|page| assert!(fetched.keep(PageId(page))));
     fetched.keep(PageId(2));
     assert_eq!((fetched.count(), pool.held_pages()), (4, 4));
     read(&pool, 100..300);
@@ -42,7 +42,7 @@ fn kept_page_is_not_evicted_until_its_set_is_dropped() {
 fn absent_page_is_not_kept() {
     let pool = small_pool();
     let fetched = FetchedPages::new(&pool);
-    fetched.keep(PageId(7));
+    assert!(!fetched.keep(PageId(7)));
     assert_eq!((fetched.count(), pool.held_pages()), (0, 0));
 }
 
@@ -51,8 +51,8 @@ fn newest_set_takes_the_pins_of_the_oldest() {
     let pool = small_pool();
     let (first, second) = (FetchedPages::new(&pool), FetchedPages::new(&pool));
     read(&pool, 2..2 + MAX as u32 + 1);
-    (2..6).for_each(|page| first.keep(PageId(page)));
-    (6..2 + MAX as u32).for_each(|page| second.keep(PageId(page)));
+    (2..6).for_each(|page| assert!(first.keep(PageId(page))));
+    (6..2 + MAX as u32).for_each(|page| assert!(second.keep(PageId(page))));
     assert_eq!(pool.held_pages(), MAX);
     assert!(first.is_whole() && second.is_whole());
     second.keep(PageId(2 + MAX as u32));
@@ -70,7 +70,7 @@ fn set_that_alone_has_too_many_loses_its_own() {
     let pool = small_pool();
     let fetched = FetchedPages::new(&pool);
     read(&pool, 2..2 + MAX as u32 + 1);
-    (2..2 + MAX as u32 + 1).for_each(|page| fetched.keep(PageId(page)));
+    (2..2 + MAX as u32 + 1).for_each(|page| assert!(fetched.keep(PageId(page))));
     assert!(!fetched.is_whole());
     assert_eq!((pool.fetch_pins.pinned(), pool.held_pages()), (0, 0));
 }

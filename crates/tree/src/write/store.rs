@@ -64,11 +64,11 @@ pub(crate) struct Store<'a> {
     chain: Option<[u8; OverflowRef::LEN]>,
     waited: LockWaitState,
     pending: Option<PendingAdoption>,
-    stage: Stage<'a>,
+    stage: StoreStage<'a>,
 }
 
 /// The next thing that a store does.
-enum Stage<'a> {
+enum StoreStage<'a> {
     /// Change the leaf.
     Leaf,
     /// Make room in the leaf first.
@@ -102,7 +102,7 @@ impl<'a> Store<'a> {
         tree.check_key(key)?;
         tree.check_value(value)?;
         let is_inline = tree.limits.is_inline(key.len(), value.len());
-        let (waited, stage) = (LockWaitState::default(), Stage::Leaf);
+        let (waited, stage) = (LockWaitState::default(), StoreStage::Leaf);
         Ok(Store { key, value, goal, is_inline, chain: None, waited, pending: None, stage })
     }
 
@@ -115,16 +115,16 @@ impl<'a> Store<'a> {
         hint: &mut LeafHint,
     ) -> Step<bool> {
         loop {
-            if !matches!(self.stage, Stage::Leaf) {
+            if !matches!(self.stage, StoreStage::Leaf) {
                 self.prepare(tree, ctx, hint)?;
             }
             match self.step_leaf(tree, ctx, hint)? {
                 LeafStep::Done(replaced) => return Ok(self.done(tree, ctx, replaced)),
                 LeafStep::Chain => {
                     self.waited.release_others(ctx);
-                    self.stage = Stage::Chain(ChainWriter::new(tree.id, self.value));
+                    self.stage = StoreStage::Chain(ChainWriter::new(tree.id, self.value));
                 }
-                LeafStep::Room(bytes) => self.stage = Stage::Room(RoomMaker::new(bytes)),
+                LeafStep::Room(bytes) => self.stage = StoreStage::Room(RoomMaker::new(bytes)),
             }
         }
     }
@@ -166,13 +166,13 @@ impl<'a> Store<'a> {
         hint: &mut LeafHint,
     ) -> Step<()> {
         match &mut self.stage {
-            Stage::Leaf => {}
-            Stage::Room(room) => room.step(tree, ctx, hint, self.key)?,
-            Stage::Chain(writer) => {
+            StoreStage::Leaf => {}
+            StoreStage::Room(room) => room.step(tree, ctx, hint, self.key)?,
+            StoreStage::Chain(writer) => {
                 self.chain = Some(writer.step(ctx, &tree.space)?.to_bytes());
             }
         }
-        self.stage = Stage::Leaf;
+        self.stage = StoreStage::Leaf;
         Ok(())
     }
 

@@ -187,6 +187,11 @@ impl Wait for TransactionState {
     }
 
     #[cold]
+    fn note_absent_page(&mut self) {
+        self.absent_pages += 1;
+    }
+
+    #[cold]
     fn page_limit(&self) -> Duration {
         match self.core.locks.time_limit(self.limit) {
             None | Some(Duration::ZERO) => PAGE_LIMIT,

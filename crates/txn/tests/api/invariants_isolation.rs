@@ -1,13 +1,13 @@
-//! Invariants 4, 5, 7, 8, 9 and 11 of `ARCHITECTURE.md`, each under its own name: what concurrent
+//! Invariants 4 to 9 and 11 of `ARCHITECTURE.md`, each under its own name: what concurrent
 //! transactions may see of one another, and what the tree may do meanwhile.
 
 use std::ops::Bound::Included;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clearway_base::{Error, Result};
+use clearway_base::{Error, PAGE_SIZE, Result};
 use clearway_disk::MemoryDisk;
 use clearway_lock::{LockOptions, WaitLimit};
 use clearway_testkit::Random;
@@ -278,6 +278,60 @@ fn invariant_05_read_only_transactions_see_one_state() {
         retry(&engine, |txn| audit(txn, &table, UP));
         check(&engine);
     });
+}
+
+/// Transfers between rows that need not be in memory: the cache has room for half of the leaves.
+/// Each transaction first locks one of a few rows, which all of them want.
+#[test]
+fn invariant_06_no_page_is_read_under_locks_in_two_stage_transactions() {
+    const ROWS: u64 = 8000;
+    let mut options = EngineOptions { node_bytes: 1024, ..options() };
+    options.pool.cache_bytes = 512 * PAGE_SIZE as u64;
+    let engine = open_with(MemoryDisk::new(), options);
+    let table = engine.create_table("t").unwrap();
+    let key = |row: u64| row.to_be_bytes();
+    for rows in (0..ROWS).collect::<Vec<_>>().chunks(100) {
+        let mut txn = engine.begin();
+        rows.iter().for_each(|row| drop(txn.put(&table, &key(*row), &[7; 60])));
+        commit(&engine, txn);
+    }
+    let transfer = |txn: &mut Transaction, rows: &[u64]| -> Result<()> {
+        for row in rows {
+            let mut value = txn.get_for_update(&table, &key(*row))?.unwrap();
+            value[0] = value[0].wrapping_add(1);
+            txn.put(&table, &key(*row), &value)?;
+        }
+        Ok(())
+    };
+    let reads = engine.stats().pool.reads;
+    let (staged, missed) = (AtomicU64::new(0), AtomicU64::new(0));
+    thread::scope(|scope| {
+        for seed in 0..4 {
+            let (engine, transfer, staged, missed) = (&engine, &transfer, &staged, &missed);
+            scope.spawn(move || {
+                let mut random = Random::new(seed);
+                for _ in 0..200 {
+                    // In one order, so that there is no deadlock.
+                    let mut rows: Vec<u64> = (0..6).map(|_| random.below(ROWS)).collect();
+                    rows.push(random.below(4));
+                    rows.sort_unstable();
+                    let mut fetch = engine.begin();
+                    fetch.begin_fetch();
+                    transfer(&mut fetch, &rows).unwrap();
+                    let (pages, is_cut_short) = fetch.end_fetch().unwrap();
+                    assert!(!is_cut_short && pages.is_whole());
+                    let mut txn = engine.begin();
+                    transfer(&mut txn, &rows).unwrap();
+                    missed.fetch_add(u64::from(txn.absent_pages()), SeqCst);
+                    txn.commit().unwrap();
+                    staged.fetch_add(1, SeqCst);
+                }
+            });
+        }
+    });
+    assert_eq!((staged.into_inner(), missed.into_inner()), (800, 0));
+    assert!(engine.stats().pool.reads > reads + 800, "the fetch stages read pages");
+    assert_eq!(engine.stats().pool.fetched_pages, 0);
 }
 
 #[test]
