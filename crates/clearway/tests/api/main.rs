@@ -16,7 +16,6 @@ mod patterns;
 mod self_waits;
 mod serializable;
 mod small_cache;
-mod staging;
 mod statistics;
 mod storm;
 mod transactions;

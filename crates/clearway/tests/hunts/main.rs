@@ -4,4 +4,5 @@
 mod answers;
 mod cancelled;
 mod scan_errors;
+mod staging;
 mod tasks;

@@ -39,6 +39,8 @@ pub(super) enum Lane {
     /// The tests of what passes from one thread or task to another: a grant that is not picked up,
     /// an admission, a job, a wake-up of a task of a pipeline.
     Handovers,
+    /// The tests of two-stage execution, of the façade and of the transactions.
+    Staging,
 }
 
 /// The tests of a lane.
@@ -76,7 +78,7 @@ impl Tests {
 
 impl Lane {
     /// All lanes.
-    const ALL: [Lane; 16] = [
+    const ALL: [Lane; 17] = [
         Lane::Simulation,
         Lane::Images,
         Lane::Creations,
@@ -93,9 +95,10 @@ impl Lane {
         Lane::Evictions,
         Lane::Tasks,
         Lane::Handovers,
+        Lane::Staging,
     ];
     /// The lanes that are tests of a crate.
-    pub(super) const TESTS: [Lane; 12] = [
+    pub(super) const TESTS: [Lane; 13] = [
         Lane::Specs,
         Lane::Locks,
         Lane::Intents,
@@ -108,6 +111,7 @@ impl Lane {
         Lane::Evictions,
         Lane::Tasks,
         Lane::Handovers,
+        Lane::Staging,
     ];
 
     /// Returns the lane with this name.
@@ -134,6 +138,7 @@ impl Lane {
             Lane::Evictions => "evictions",
             Lane::Tasks => "tasks",
             Lane::Handovers => "handovers",
+            Lane::Staging => "staging",
         }
     }
 
@@ -160,6 +165,7 @@ impl Lane {
                 "-p clearway-lock -p clearway-pool -p clearway-txn -p clearway --lib --test lock",
                 &["cancelled_grant_", "admission::", "offload::", "pipeline::tasks::"],
             ),
+            Lane::Staging => ("-p clearway-txn -p clearway --test hunts", &["staging::"]),
             Lane::Simulation | Lane::Images | Lane::Creations | Lane::Corruption => return None,
         };
         Some(Tests { programs, filters })

@@ -21,7 +21,6 @@ mod patterns;
 mod redo_check;
 mod shape;
 mod simulation;
-mod staging;
 mod tables;
 mod transactions;
 mod version_1;

@@ -4,5 +4,6 @@
 #[path = "../rig/mod.rs"]
 mod rig;
 
+mod staging;
 mod tasks;
 mod upkeep;
