@@ -213,6 +213,11 @@ impl IoRequest {
         self.kind == RequestKind::Write
     }
 
+    /// Returns true if the request reads a page that no thread or task waits for yet.
+    pub fn is_read_ahead(&self) -> bool {
+        self.kind == AHEAD
+    }
+
     /// The memory, as a place and a length.
     fn memory(&self) -> *const [u8] {
         NonNull::slice_from_raw_parts(self.start, self.len).as_ptr()

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use clearway_sync::{Counter, Process, step};
 
-use super::{AHEAD, IoQueue, IoQueueKind, IoQueueStats, IoRequest};
+use super::{IoQueue, IoQueueKind, IoQueueStats, IoRequest};
 use clearway_base::Error;
 
 /// Performs each request when it is submitted.
@@ -34,8 +34,7 @@ impl IoQueue for IoAtOnce {
         self.writes.add(writes as u64);
         self.reads.add((requests.len() - writes) as u64);
         // Stable: in the order of submission within a kind (IO-QUEUE-2).
-        let is_ahead = |request: &IoRequest| request.kind == AHEAD;
-        requests.sort_by_key(is_ahead);
+        requests.sort_by_key(IoRequest::is_read_ahead);
         // The disk is memory: what reads here may be the poll of a task, which must not block.
         let _may_block = step::Except::begin();
         requests.into_iter().for_each(IoRequest::perform);

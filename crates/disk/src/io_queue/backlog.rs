@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 
-use super::{AHEAD, IoQueueStats, IoRequest};
+use super::{IoQueueStats, IoRequest};
 
 /// The number of foreground requests that leave the backlog between two writes, if they wait.
 const READS_BETWEEN_WRITES: usize = 4;
@@ -57,7 +57,7 @@ impl Backlog {
                 continue;
             }
             self.stats.reads += 1;
-            match request.kind == AHEAD {
+            match request.is_read_ahead() {
                 false => self.foreground.push_back(request),
                 true => self.ahead.push_back(request),
             }
