@@ -4,7 +4,9 @@ use std::{io, os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
 use clearway_base::{Error, Result};
 use clearway_disk::{AlignedBuf, Disk, File, MemoryDisk, OpenMode, OsDisk};
-use clearway_testkit::disk::{DelayedDisk, Faults, FaultyDisk, MetadataMode, SimDisk, SimOptions};
+use clearway_testkit::disk::{
+    DelayedDisk, Faults, FaultyDisk, MetadataMode, QueueingDisk, ReadServers, SimDisk, SimOptions,
+};
 
 /// Runs `body` on every disk, those of the test kit included, each empty.
 fn on_every_disk(body: impl Fn(&dyn Disk)) {
@@ -16,6 +18,9 @@ fn on_every_disk(body: impl Fn(&dyn Disk)) {
     body(&MemoryDisk::new());
     body(&MemoryDisk::with_crashes());
     body(&DelayedDisk::new(MemoryDisk::new(), delay));
+    let servers = ReadServers::new(1, delay);
+    servers.set_on(true);
+    body(&QueueingDisk::new(MemoryDisk::new(), servers));
     body(&SimDisk::new(1, SimOptions::default()));
     let metadata = MetadataMode::Ext4Ordered;
     body(&SimDisk::new(2, SimOptions { metadata, ..SimOptions::default() }));

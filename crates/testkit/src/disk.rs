@@ -5,6 +5,7 @@
 //! | [`DelayedDisk`] | any disk with slower log flushes, for experiments |
 //! | [`FaultyDisk`] | any disk, with failures, stalls and observation planned by a test |
 //! | [`HeldReadsDisk`] | any disk, with an I/O queue whose requests a test completes |
+//! | [`QueueingDisk`] | any disk whose reads wait for a few servers, for experiments |
 //! | [`SimDisk`] | power failures and faults of every kind, drawn from one seed |
 //!
 //! [`forge_page`] changes a page of any of them in a way that its checksum does not reveal.
@@ -13,12 +14,14 @@ mod delayed;
 mod faulty;
 mod held_reads;
 mod page;
+mod queueing;
 mod sim;
 
 pub use delayed::DelayedDisk;
 pub use faulty::{Event, Faults, FaultyDisk, Lasting, Operation};
 pub use held_reads::{HeldReads, HeldReadsDisk};
 pub use page::{forge_page, seal_page};
+pub use queueing::{QueueingDisk, ReadServers, ServerStats};
 pub use sim::{
     CrashImage, Fault, MetadataMode, PowerCut, ReadFault, ReadWhen, SimDisk, SimEvent,
     SimOperation, SimOptions,

@@ -119,7 +119,7 @@ impl DelayedFile {
 
 /// Sleeps for `time`. The kernel may add up to 50 µs to a sleep to save power, half of the shortest
 /// delay of interest, so each thread asks the kernel not to before its first sleep.
-fn sleep_precisely(time: Duration) {
+pub(super) fn sleep_precisely(time: Duration) {
     thread_local! {
         static ASKED: () = {
             // If the kernel refuses, sleeps are somewhat longer and still correct.
