@@ -346,7 +346,12 @@ impl Transaction {
     /// `value` is meaningless if not.
     #[inline]
     pub fn get_into(&mut self, table: &Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
-        self.read(table, key, ReadIntent::Read, value)
+        if self.state.is_none() {
+            return self.fetch(|stage| stage.get(table, key, ReadIntent::Read, value));
+        }
+        self.run(table, IntentMode::IS, |state, hint| {
+            table.tree().get(state, hint, key, ReadIntent::Read, value)
+        })
     }
 
     /// The value of `key`, locked for a write that will follow.
@@ -363,22 +368,11 @@ impl Transaction {
         key: &[u8],
         value: &mut Vec<u8>,
     ) -> Result<bool> {
-        self.read(table, key, ReadIntent::Update, value)
-    }
-
-    #[inline(always)] // The intent is a constant.
-    fn read(
-        &mut self,
-        table: &Table,
-        key: &[u8],
-        intent: ReadIntent,
-        value: &mut Vec<u8>,
-    ) -> Result<bool> {
         if self.state.is_none() {
-            return self.fetch(|stage| stage.get(table, key, intent, value));
+            return self.fetch(|stage| stage.get(table, key, ReadIntent::Update, value));
         }
-        self.run(table, intent_mode(intent), |state, hint| {
-            table.tree().get(state, hint, key, intent, value)
+        self.run(table, IntentMode::IX, |state, hint| {
+            table.tree().get(state, hint, key, ReadIntent::Update, value)
         })
     }
 
