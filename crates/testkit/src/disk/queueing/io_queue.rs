@@ -11,7 +11,6 @@ use clearway_disk::{IoPriority, IoQueue, IoQueueKind, IoQueueStats, IoRequest};
 use clearway_sync::{
     Condvar, Mutex,
     thread::{self, JoinHandle},
-    thread_local,
 };
 
 use super::servers::{ReadServers, Service, StartService};
