@@ -1,6 +1,5 @@
 //! Two-stage execution: the types of transactions whose closures run once without locks, to read
-//! their pages in, before they run for good.
-//! `fetching` runs them.
+//! their pages in, before they run for good. `fetching` runs them.
 
 use clearway_pool::FetchedPages;
 use clearway_sync::{
@@ -88,7 +87,7 @@ struct StagingCounters {
 
 /// The policy of each type, and the counters.
 pub(crate) struct StagingPolicies {
-    /// By type number. `UNSET`: that of the database.
+    /// By type number.
     policies: [AtomicU8; KINDS_MAX],
     of_database: Staging,
     counters: [StagingCounters; KINDS_MAX],
