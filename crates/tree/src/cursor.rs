@@ -77,6 +77,9 @@ pub enum Direction {
     Descending,
 }
 
+/// The keys between two bounds.
+pub type KeyBounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
 /// The progress of a cursor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum CursorState {
@@ -203,6 +206,31 @@ impl Cursor {
     /// The leaf that the last step came to, if any.
     pub fn leaf(&self) -> Option<PageId> {
         self.hint.page()
+    }
+
+    /// The order of the steps.
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// The part of the range that was not passed yet; `None` at the end.
+    pub fn rest(&self) -> Option<KeyBounds<'_>> {
+        let (lower, upper) = (self.lower.as_ref(), self.upper.as_ref());
+        let (mut lower, mut upper) = (lower.map(Vec::as_slice), upper.map(Vec::as_slice));
+        let position = match self.includes {
+            true => Bound::Included(&self.position[..]),
+            false => Bound::Excluded(&self.position[..]),
+        };
+        match self.state {
+            CursorState::End => return None,
+            CursorState::Start => {}
+            CursorState::Between if self.at_infinity => {}
+            CursorState::Between => match self.direction {
+                Direction::Ascending => lower = position,
+                Direction::Descending => upper = position,
+            },
+        }
+        Some((lower, upper))
     }
 
     /// As [`next`](Cursor::next), but the record stays in the cursor, whose buffers the next step

@@ -68,10 +68,10 @@ mod survey;
 mod verify;
 
 pub use capabilities::{Environment, Journal, Locks, Upkeep};
-pub use cursor::{Cursor, Direction};
+pub use cursor::{Cursor, Direction, KeyBounds};
 pub use descend::LeafHint;
 pub use need::{Incomplete, Need, PAGE_LIMIT, Step, Wait};
-pub use op::{check_redo, for_each_page, key_of_body, redo, tree_of_body};
+pub use op::{changed_key, check_redo, for_each_page, key_of_body, redo, tree_of_body};
 pub use operation::WriteSurvey;
 pub use space::{SPACE_SPAN, SpaceMap};
 pub use survey::LeafSurvey;

@@ -130,7 +130,12 @@ pub trait Wait {
     }
 
     /// Counts a page that an operation needs and that is not in memory.
-    fn note_absent_page(&mut self) {}
+    ///
+    /// # Errors
+    /// `Cancelled` if the transaction does not wait for it, so that the operation fails.
+    fn note_absent_page(&mut self) -> Result<()> {
+        Ok(())
+    }
 
     /// Returns the longest wait for a page that the disk is reading.
     fn page_limit(&self) -> Duration {
@@ -195,7 +200,7 @@ fn meet<E: Wait>(
         *pins = None;
     }
     if matches!(need, Need::Page(_) | Need::Pages(_)) {
-        env.note_absent_page();
+        env.note_absent_page()?;
     }
     match need {
         Need::Lock { id, mode, name } => env.wait_for_lock(id, mode, &name),

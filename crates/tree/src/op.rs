@@ -46,7 +46,7 @@ pub(crate) mod tests;
 use clearway_base::{Error, PageId, Result, TreeId};
 
 pub(crate) use compensation::{CompensationOp, Restore};
-pub use redo::{for_each_page, key_of_body, redo, tree_of_body};
+pub use redo::{changed_key, for_each_page, key_of_body, redo, tree_of_body};
 pub(crate) use redo::{perform, perform_decoded};
 pub use redo_check::check_redo;
 pub(crate) use system::SystemOp;

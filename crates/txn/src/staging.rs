@@ -34,6 +34,7 @@
 //!   what it has written comes to the same pages. The paper locks intermediate nodes of B-trees
 //!   even in the fetch stage. Here descents are optimistic, as always.
 
+mod conversion;
 mod merged_cursor;
 mod overlay;
 mod unlocked;
@@ -49,6 +50,7 @@ use clearway_pool::{FetchedPages, IoPriority, OperationPins};
 use clearway_tree::{LeafHint, Need, ReadIntent, Step, Tree, Wait};
 
 use crate::{finish, table::Table, transaction_state::TransactionState};
+pub(crate) use conversion::convert;
 pub(crate) use merged_cursor::MergedCursor;
 use overlay::Overlay;
 use unlocked::Unlocked;

@@ -19,7 +19,7 @@ pub struct TableCursor {
     txn: TxnId,
     pub(crate) mode: IntentMode,
     pub(crate) inner: clearway_tree::Cursor,
-    /// The part that the cursor of a fetch stage has besides `inner`.
+    /// The part that the cursor of a fetch stage has besides `inner`, from its first step there.
     merged: Option<Box<MergedCursor>>,
 }
 
@@ -35,8 +35,8 @@ impl Transaction {
         intent: ReadIntent,
     ) -> Result<TableCursor> {
         let mode = intent_mode(intent);
-        match self.state {
-            Some(_) => self.run(table, mode, |_, _| Ok(()))?,
+        match self.run(table, mode, |_, _| Ok(())) {
+            Some(entered) => entered?,
             None => self.fetch(|stage| stage.lock_table(table))?,
         }
         Ok(self.cursor_at(table, lower, upper, direction, intent))
@@ -51,11 +51,9 @@ impl Transaction {
         intent: ReadIntent,
     ) -> TableCursor {
         let mode = intent_mode(intent);
-        let merged = || Box::new(MergedCursor::new(lower.clone(), upper.clone(), direction));
-        let merged = self.is_fetching().then(merged);
         let inner = table.tree().cursor(lower, upper, direction, intent);
         let (table, opening) = (table.clone(), self.opening);
-        TableCursor { table, opening, txn: self.id, mode, inner, merged }
+        TableCursor { table, opening, txn: self.id, mode, inner, merged: None }
     }
 }
 
@@ -84,11 +82,26 @@ impl TableCursor {
         if !self.is_of(txn) {
             return Err(Error::TransactionEnded);
         }
-        let TableCursor { table, mode, inner, merged, .. } = self;
-        if let Some(merged) = merged {
-            return txn.fetch(|stage| merged.advance(stage, table, inner));
+        let TableCursor { table, mode, inner, .. } = self;
+        let advanced = txn.run(table, *mode, |state, _| {
+            let found = inner.advance(table.tree(), state);
+            if state.is_optimistic() {
+                state.note_touched(inner.leaf());
+            }
+            found
+        });
+        match advanced {
+            Some(advanced) => advanced,
+            None => self.advance_fetching(txn),
         }
-        txn.run(table, *mode, |state, _| inner.advance(table.tree(), state))
+    }
+
+    /// Goes to the next entry in a fetch stage, which may have begun after the cursor.
+    #[cold]
+    fn advance_fetching(&mut self, txn: &mut Transaction) -> Result<bool> {
+        let TableCursor { table, inner, merged, .. } = self;
+        let merged = merged.get_or_insert_with(|| Box::new(MergedCursor::continuing(inner)));
+        txn.fetch(|stage| merged.advance(stage, table, inner))
     }
 
     /// Key and value of the entry that the last [`advance`](Self::advance) came to. Meaningful only
@@ -111,10 +124,7 @@ impl TableCursor {
     /// the others, and locks the returned records and nothing else. It waits only for the intent
     /// locks on the table and on the database.
     pub fn skip_locked(&mut self) {
-        // A fetch stage has no locks and skips none.
-        if self.merged.is_none() {
-            self.inner.skip_locked();
-        }
+        self.inner.skip_locked();
     }
 }
 

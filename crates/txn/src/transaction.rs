@@ -188,6 +188,23 @@ impl Transaction {
         }
     }
 
+    /// Makes this transaction, which has done nothing yet, one that is converted into a fetch stage
+    /// when it needs a page that is not in memory (CONVERSION-1).
+    #[cold]
+    pub fn begin_optimistic(&mut self) {
+        if let Some(state) = &mut self.state {
+            state.begin_optimistic();
+        }
+    }
+
+    /// Prevents a conversion of this transaction into a fetch stage from now on. Called
+    /// when the program learns something that would not be true of both stages.
+    pub fn prevent_conversion(&self) {
+        if let Some(state) = &self.state {
+            state.prevent_conversion();
+        }
+    }
+
     /// Ends the fetch stage. Returns the pins of the pages that it came to, and whether it was
     /// ended before its closure; `None` if the transaction is in no fetch stage.
     #[cold]
@@ -245,7 +262,7 @@ impl Transaction {
         match (self.aside.as_mut().and_then(|aside| aside.retry.take()), &self.state) {
             (Some(context), _) => context,
             (None, Some(state)) => {
-                RetryContext::with(state.owner.priority(), state.owner.max_tag())
+                RetryContext::with(state.owner.priority().after_loss(), state.owner.max_tag())
             }
             (None, None) => RetryContext::default(),
         }
@@ -309,19 +326,39 @@ impl Transaction {
     }
 
     /// Runs an operation on a table. A deadlock's victim is rolled back before this returns.
+    /// Returns `None` if the transaction has no state, or has just been converted: the caller calls
+    /// [`fetch`](Transaction::fetch) with the operation then.
     #[inline]
     pub(crate) fn run<R>(
         &mut self,
         table: &Table,
         mode: IntentMode,
         operation: impl FnOnce(&mut TransactionState, &mut LeafHint) -> Result<R>,
-    ) -> Result<R> {
-        self.check_process()?;
-        let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
-        let result = state.operate(table, mode, operation);
-        match result {
-            Err(Error::Deadlock { .. }) => self.die(result),
-            result => result,
+    ) -> Option<Result<R>> {
+        if let Err(forked) = self.check_process() {
+            return Some(Err(forked));
+        }
+        let state = self.state.as_mut()?;
+        match state.operate(table, mode, operation) {
+            result @ Err(Error::Deadlock { .. }) => Some(self.die(result)),
+            Err(Error::Cancelled) => self.convert(),
+            result => Some(result),
+        }
+    }
+
+    /// Makes the optimistic run of a closure, which has come to an absent page, a fetch stage
+    /// (CONVERSION-1). Returns the error if that fails.
+    #[cold]
+    fn convert<R>(&mut self) -> Option<Result<R>> {
+        let state = self.state.take()?;
+        match staging::convert(state) {
+            Ok((stage, context)) => {
+                let aside = self.aside();
+                aside.retry = Some(context);
+                aside.fetch = Some(Box::new(stage));
+                None
+            }
+            Err(error) => Some(Err(error)),
         }
     }
 
@@ -346,12 +383,13 @@ impl Transaction {
     /// `value` is meaningless if not.
     #[inline]
     pub fn get_into(&mut self, table: &Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
-        if self.state.is_none() {
-            return self.fetch(|stage| stage.get(table, key, ReadIntent::Read, value));
-        }
-        self.run(table, IntentMode::IS, |state, hint| {
+        let got = self.run(table, IntentMode::IS, |state, hint| {
             table.tree().get(state, hint, key, ReadIntent::Read, value)
-        })
+        });
+        match got {
+            Some(got) => got,
+            None => self.fetch(|stage| stage.get(table, key, ReadIntent::Read, value)),
+        }
     }
 
     /// The value of `key`, locked for a write that will follow.
@@ -368,12 +406,13 @@ impl Transaction {
         key: &[u8],
         value: &mut Vec<u8>,
     ) -> Result<bool> {
-        if self.state.is_none() {
-            return self.fetch(|stage| stage.get(table, key, ReadIntent::Update, value));
-        }
-        self.run(table, IntentMode::IX, |state, hint| {
+        let got = self.run(table, IntentMode::IX, |state, hint| {
             table.tree().get(state, hint, key, ReadIntent::Update, value)
-        })
+        });
+        match got {
+            Some(got) => got,
+            None => self.fetch(|stage| stage.get(table, key, ReadIntent::Update, value)),
+        }
     }
 
     /// Adds a key.
@@ -382,20 +421,24 @@ impl Transaction {
     /// [`Error::DuplicateKey`] if it is there.
     #[inline]
     pub fn insert(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
-        if self.state.is_none() {
-            return self
-                .fetch(|stage| stage.store(table, key, value, staging::must_be_absent).map(drop));
+        let done = self
+            .run(table, IntentMode::IX, |state, hint| table.tree().insert(state, hint, key, value));
+        match done {
+            Some(done) => done,
+            None => self
+                .fetch(|stage| stage.store(table, key, value, staging::must_be_absent).map(drop)),
         }
-        self.run(table, IntentMode::IX, |state, hint| table.tree().insert(state, hint, key, value))
     }
 
     /// Sets the value of `key`, adding the key if need be. Returns true if it was there.
     #[inline]
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
-        if self.state.is_none() {
-            return self.fetch(|stage| stage.store(table, key, value, staging::may_be_present));
+        let done = self
+            .run(table, IntentMode::IX, |state, hint| table.tree().put(state, hint, key, value));
+        match done {
+            Some(done) => done,
+            None => self.fetch(|stage| stage.store(table, key, value, staging::may_be_present)),
         }
-        self.run(table, IntentMode::IX, |state, hint| table.tree().put(state, hint, key, value))
     }
 
     /// Changes the value of a key.
@@ -404,11 +447,13 @@ impl Transaction {
     /// [`Error::NotFound`] if there is no such key.
     #[inline]
     pub fn update(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
-        if self.state.is_none() {
-            return self
-                .fetch(|stage| stage.store(table, key, value, staging::must_be_present).map(drop));
+        let done = self
+            .run(table, IntentMode::IX, |state, hint| table.tree().update(state, hint, key, value));
+        match done {
+            Some(done) => done,
+            None => self
+                .fetch(|stage| stage.store(table, key, value, staging::must_be_present).map(drop)),
         }
-        self.run(table, IntentMode::IX, |state, hint| table.tree().update(state, hint, key, value))
     }
 
     /// Removes a key.
@@ -417,20 +462,22 @@ impl Transaction {
     /// [`Error::NotFound`] if there is no such key.
     #[inline]
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
-        if self.state.is_none() {
-            return self.fetch(|stage| stage.delete(table, key));
+        let done =
+            self.run(table, IntentMode::IX, |state, hint| table.tree().delete(state, hint, key));
+        match done {
+            Some(done) => done,
+            None => self.fetch(|stage| stage.delete(table, key)),
         }
-        self.run(table, IntentMode::IX, |state, hint| table.tree().delete(state, hint, key))
     }
 
     /// Locks a whole table. From then on this transaction takes no locks on keys for its reads and,
     /// if the lock is exclusive, none for its writes. Waits for the transactions that hold a
     /// conflicting lock on the table.
     pub fn lock_table(&mut self, table: &Table, mode: AbsoluteMode) -> Result<()> {
-        if self.state.is_none() {
-            return self.fetch(|stage| stage.lock_table(table));
+        match self.run(table, mode.into(), |_, _| Ok(())) {
+            Some(locked) => locked,
+            None => self.fetch(|stage| stage.lock_table(table)),
         }
-        self.run(table, mode.into(), |_, _| Ok(()))
     }
 
     /// Locks the whole database in the same way, that is, all tables, also those that are created

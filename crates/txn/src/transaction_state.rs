@@ -35,6 +35,7 @@
 mod capabilities;
 mod deallocation;
 mod escalation;
+mod optimistic;
 mod pending;
 mod retry;
 mod states;
@@ -54,6 +55,7 @@ use clearway_sync::invariant;
 use clearway_tree::{LeafHint, Tree};
 
 use deallocation::Deallocation;
+use optimistic::OptimisticRun;
 pub use retry::RetryContext;
 pub(crate) use states::Transactions;
 use table_use::{TableUse, UsedTables};
@@ -145,6 +147,11 @@ pub(crate) struct TransactionState {
     body: Vec<u8>,
     /// The number of needs for pages that were met.
     pub(crate) absent_pages: u32,
+    /// Set in the optimistic run of a closure.
+    optimistic: OptimisticRun,
+    /// True if there is something to do after each operation: lock escalation, or notes of an
+    /// optimistic run.
+    has_after_operation: bool,
 }
 
 impl TransactionState {
@@ -179,6 +186,8 @@ impl TransactionState {
             met_held_ghost: Cell::new(false),
             body: Vec::new(),
             absent_pages: 0,
+            optimistic: OptimisticRun::default(),
+            has_after_operation: core.options.escalate_after.is_some(),
             core: core.clone(),
             anchor: Arc::new(Anchor(transactions.clone())),
         }
@@ -206,6 +215,11 @@ impl TransactionState {
         self.entry().set_kind(kind);
     }
 
+    /// Returns the transaction's type.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// Returns the number of the transaction's participant record.
     #[inline]
     pub(crate) fn number(&self) -> u32 {
@@ -228,6 +242,9 @@ impl TransactionState {
         self.recovering = false;
         self.freeing = None;
         self.absent_pages = 0;
+        if self.has_after_operation {
+            self.end_optimistic();
+        }
         self.limit = WaitLimit::Default;
         if self.has_published {
             self.end_waits();
@@ -393,7 +410,8 @@ impl TransactionState {
             // reports; the operation's error is the one to return.
             let _ = self.free_unlinked();
         }
-        if self.core.options.escalate_after.is_some() {
+        if self.has_after_operation {
+            self.note_touched(hint.page());
             self.count_locks(at, held);
         }
         result

@@ -102,9 +102,15 @@ pub fn tree_of_body(body: &[u8]) -> Option<TreeId> {
 /// The lock of the key that a user operation with this body has changed, and its name; `None` for
 /// other bodies.
 pub fn key_of_body(body: &[u8]) -> Option<(LockId, KeyName)> {
+    let (tree, key) = changed_key(body)?;
+    Some((LockId::of(tree, key), KeyName { tree, key: KeySample::of(key) }))
+}
+
+/// The tree and the key that a user operation with this body has changed; `None` for other bodies.
+pub fn changed_key(body: &[u8]) -> Option<(TreeId, &[u8])> {
     let Op::User(user) = Op::decode(body).ok()? else { return None };
     let UndoOf { tree, key, .. } = user.undo();
-    Some((LockId::of(tree, key), KeyName { tree, key: KeySample::of(key) }))
+    Some((tree, key))
 }
 
 #[cfg(test)]

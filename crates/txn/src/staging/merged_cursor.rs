@@ -25,19 +25,18 @@ pub(crate) struct MergedCursor {
 }
 
 impl MergedCursor {
-    /// A cursor over the keys between two bounds.
-    pub(crate) fn new(
-        lower: Bound<Vec<u8>>,
-        upper: Bound<Vec<u8>>,
-        direction: Direction,
-    ) -> MergedCursor {
+    /// The rest of what a cursor has not passed yet. Its steps pass it on to the cursor.
+    pub(crate) fn continuing(cursor: &Cursor) -> MergedCursor {
+        let rest = cursor.rest();
+        let is_over = rest.is_none();
+        let (lower, upper) = rest.unwrap_or((Bound::Unbounded, Bound::Unbounded));
         MergedCursor {
-            lower,
-            upper,
-            direction,
+            lower: lower.map(<[u8]>::to_vec),
+            upper: upper.map(<[u8]>::to_vec),
+            direction: cursor.direction(),
             next: None,
             is_at_end: false,
-            is_over: false,
+            is_over,
             passed: None,
             record: Default::default(),
         }

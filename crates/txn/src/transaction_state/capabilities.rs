@@ -187,8 +187,9 @@ impl Wait for TransactionState {
     }
 
     #[cold]
-    fn note_absent_page(&mut self) {
+    fn note_absent_page(&mut self) -> Result<()> {
         self.absent_pages += 1;
+        self.convert_at_absent_page()
     }
 
     #[cold]

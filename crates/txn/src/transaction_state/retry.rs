@@ -49,6 +49,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// The retry context of a deadlock's victim, for its next attempt.
 #[derive(Debug, Default)]
 pub struct RetryContext {
+    /// The priority of the next attempt.
     pub(crate) priority: RetryPriority,
     /// The highest tag that the lost attempt, and those before it, met (RETRY-5).
     pub(crate) seen: Lsn,
@@ -74,7 +75,7 @@ impl Needed {
 }
 
 impl RetryContext {
-    /// Returns a context without locks.
+    /// Returns a context without locks, with the priority of the next attempt.
     pub(crate) fn with(priority: RetryPriority, seen: Lsn) -> RetryContext {
         RetryContext { priority, seen, ..RetryContext::default() }
     }
@@ -100,8 +101,9 @@ impl TransactionState {
         let mut locks: Vec<Needed> =
             locks.into_iter().map(|(id, mode)| Needed { id, mode, name: None }).collect();
         self.name(&mut locks);
-        let (priority, seen) = (self.owner.priority(), self.owner.max_tag());
-        RetryContext { priority, seen, stopped: self.core.health.check_open().err(), locks }
+        let (priority, seen) = (self.owner.priority().after_loss(), self.owner.max_tag());
+        let stopped = self.core.health.check_open().err();
+        RetryContext { priority, seen, stopped, locks }
     }
 
     /// Names the locks whose keys this transaction wrote or waited for (RETRY-4).
@@ -147,7 +149,7 @@ impl TransactionState {
     /// Takes over priority and tag of the lost attempt. Returns the limit of the waits for its
     /// locks.
     pub(super) fn inherit(&mut self, context: &RetryContext) -> Duration {
-        self.owner.resume(context.priority.after_loss());
+        self.owner.resume(context.priority);
         self.owner.raise_tag(context.seen);
         let limit = self.core.options.lock.wait_limit;
         limit.map_or(PATIENCE, |limit| limit.min(PATIENCE))

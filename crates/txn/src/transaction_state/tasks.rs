@@ -282,7 +282,7 @@ impl TransactionState {
     }
 
     async fn await_page(&mut self, page: PageId, pins: &mut OperationPins) -> Result<()> {
-        Wait::note_absent_page(self);
+        Wait::note_absent_page(self)?;
         pins.set_holds_locks(Wait::holds_locks(self));
         let limit = self.page_limit();
         let until = Instant::now().checked_add(limit);

@@ -110,11 +110,208 @@ fn fetch_stage_alone_answers_what_the_operate_stage_answers() {
             assert!(!is_over);
             let mut txn = engine.begin();
             let operated = run(&mut txn, &tables, program);
-            assert_eq!(fetched, operated, "seed {seed}, round {round}");
+            assert_same(&fetched, &operated, &format!("seed {seed}, round {round}"));
             drop(pages);
             if random.one_in(4) { drop(txn) } else { commit(&engine, txn) }
         }
     }
+}
+
+/// Checks that two runs have the same answers. Shows the beginning of the first that differs.
+fn assert_same(left: &[String], right: &[String], context: &str) {
+    assert_eq!(left.len(), right.len(), "{context}");
+    for (at, (left, right)) in left.iter().zip(right).enumerate() {
+        assert!(left == right, "{context}, answer {at}: {left:.80} instead of {right:.80}");
+    }
+}
+
+/// A database with tables that are not in its cache, and one that drives the others out.
+fn cold(node_bytes: usize, seed: u64) -> (Arc<Engine>, Vec<Table>, Table) {
+    let mut options = EngineOptions { node_bytes, ..options() };
+    options.pool.cache_bytes = 64 * PAGE_SIZE as u64;
+    let engine = open_with(MemoryDisk::new(), options);
+    let tables = vec![engine.create_table("a").unwrap(), engine.create_table("b").unwrap()];
+    for round in 0..20 {
+        let mut txn = engine.begin();
+        let _ = run(&mut txn, &tables, seed ^ round);
+        commit(&engine, txn);
+    }
+    let large = engine.create_table("large").unwrap();
+    evict(&engine, &large);
+    (engine, tables, large)
+}
+
+/// Drives the pages of other tables out of the cache.
+fn evict(engine: &Arc<Engine>, large: &Table) {
+    let mut txn = engine.begin();
+    for row in 0..100u8 {
+        txn.put(large, &[row], &[7; 12_000]).unwrap();
+    }
+    commit(engine, txn);
+}
+
+#[test]
+fn converted_run_answers_what_an_ordinary_run_answers() {
+    let mut converted = 0;
+    for seed in seeds(120) {
+        let mut random = Random::new(seed);
+        let (engine, tables, large) = cold(random.pick(&[256, 400, 1024]), seed);
+        for round in 0..4 {
+            let program = random.next_u64();
+            let mut txn = engine.begin_as(Kind::NONE);
+            txn.begin_optimistic();
+            let optimistic = run(&mut txn, &tables, program);
+            if txn.is_fetching() {
+                converted += 1;
+                assert!(!engine.holdings().locks);
+                let (_, is_over) = txn.end_fetch().unwrap();
+                assert!(!is_over);
+            } else {
+                drop(txn);
+            }
+            let mut txn = engine.begin();
+            let operated = run(&mut txn, &tables, program);
+            assert_same(&optimistic, &operated, &format!("seed {seed}, round {round}"));
+            if random.one_in(4) {
+                drop(txn)
+            } else {
+                commit(&engine, txn)
+            }
+            if random.one_in(2) {
+                evict(&engine, &large);
+            }
+        }
+        let holdings = engine.holdings();
+        assert_eq!((holdings.transactions, holdings.locks, holdings.pages), (0, false, 0));
+        check(&engine);
+    }
+    println!("{converted} runs converted");
+    assert!(converted > 100);
+}
+
+#[test]
+fn undo_waits_for_its_pages_in_an_optimistic_run() {
+    let (engine, tables, large) = cold(1024, 1);
+    let rows = contents(&engine, &tables[0]);
+    let mut txn = engine.begin_as(Kind::NONE);
+    let savepoint = txn.savepoint().unwrap();
+    // Its pages are in memory from the look at the rows.
+    txn.put(&tables[0], b"row", b"new").unwrap();
+    evict(&engine, &large);
+    txn.begin_optimistic();
+    txn.rollback_to(&savepoint).unwrap();
+    assert!(!txn.is_fetching());
+    evict(&engine, &large);
+    txn.get(&tables[0], b"row").unwrap();
+    assert!(txn.is_fetching());
+    drop(txn);
+    assert_eq!(contents(&engine, &tables[0]), rows);
+    check(&engine);
+}
+
+/// A database with a table of some 200 leaves that are not in its cache, and one that drives the
+/// others out.
+fn cold_rows() -> (Arc<Engine>, Table, Table) {
+    let mut options = EngineOptions { node_bytes: PAGE_SIZE, ..options() };
+    options.pool.cache_bytes = 64 * PAGE_SIZE as u64;
+    let engine = open_with(MemoryDisk::new(), options);
+    let (table, large) =
+        (engine.create_table("rows").unwrap(), engine.create_table("large").unwrap());
+    for rows in (0..1000u32).collect::<Vec<_>>().chunks(50) {
+        let mut txn = engine.begin();
+        rows.iter().for_each(|row| _ = txn.put(&table, &row.to_be_bytes(), &[1; 700]).unwrap());
+        commit(&engine, txn);
+    }
+    evict(&engine, &large);
+    (engine, table, large)
+}
+
+#[test]
+fn cursor_continues_where_it_was_after_a_conversion() {
+    for direction in [Direction::Ascending, Direction::Descending] {
+        for skips in [false, true] {
+            let (engine, table, large) = cold_rows();
+            let scan = |is_optimistic: bool| {
+                evict(&engine, &large);
+                let mut txn = engine.begin_as(Kind::NONE);
+                let all = || (Bound::Unbounded, Bound::Unbounded);
+                let ends = [0u32, 999].map(u32::to_be_bytes);
+                txn.put(&table, &ends[0], b"first").unwrap();
+                txn.put(&table, &ends[1], b"last").unwrap();
+                txn.delete(&table, &1u32.to_be_bytes()).unwrap();
+                txn.delete(&table, &998u32.to_be_bytes()).unwrap();
+                let (low, high) = all();
+                let mut cursor =
+                    txn.cursor(&table, low, high, direction, ReadIntent::Read).unwrap();
+                if skips {
+                    cursor.skip_locked();
+                }
+                let mut rows = vec![cursor.next(&mut txn).unwrap().unwrap()];
+                if is_optimistic {
+                    txn.begin_optimistic();
+                }
+                rows.extend(std::iter::from_fn(|| cursor.next(&mut txn).unwrap()));
+                assert_eq!(txn.is_fetching(), is_optimistic);
+                rows
+            };
+            let rows = scan(true);
+            assert_eq!(rows.len(), 998);
+            assert!(rows == scan(false), "{direction:?}, skips: {skips}");
+        }
+    }
+}
+
+#[test]
+fn leaves_of_a_run_that_was_converted_are_in_memory_for_the_next() {
+    let (engine, table, large) = cold_rows();
+    let run = |txn: &mut Transaction| {
+        for row in (0..400u32).step_by(100) {
+            txn.get(&table, &row.to_be_bytes()).unwrap();
+        }
+        let (low, high) = (Bound::Included(vec![0, 0, 3]), Bound::Excluded(vec![0, 0, 3, 40]));
+        let mut cursor =
+            txn.cursor(&table, low, high, Direction::Ascending, ReadIntent::Read).unwrap();
+        while cursor.advance(txn).unwrap() {}
+    };
+    // All but the last read finds its page in memory.
+    run(&mut engine.begin());
+    let mut txn = engine.begin_as(Kind::NONE);
+    txn.begin_optimistic();
+    run(&mut txn);
+    txn.get(&table, &999u32.to_be_bytes()).unwrap();
+    let (pages, _) = txn.end_fetch().expect("it was converted");
+    evict(&engine, &large);
+    let before = engine.stats().pool.reads;
+    run(&mut engine.begin());
+    assert!(pages.is_whole());
+    // Branches above them may have been evicted.
+    let reads = engine.stats().pool.reads - before;
+    assert!(reads <= 2, "{reads} pages were read");
+}
+
+#[test]
+fn run_whose_conversion_is_prevented_waits_for_its_pages() {
+    let (engine, tables, large) = cold(1024, 1);
+    evict(&engine, &large);
+    let mut txn = engine.begin_as(Kind::NONE);
+    txn.begin_optimistic();
+    txn.prevent_conversion();
+    txn.put(&tables[0], b"row", b"new").unwrap();
+    assert!(!txn.is_fetching() && txn.absent_pages() > 0);
+    commit(&engine, txn);
+    // The next transaction in the same state is an ordinary one.
+    evict(&engine, &large);
+    let mut txn = engine.begin();
+    assert_eq!(txn.get(&tables[0], b"row").unwrap().as_deref(), Some(&b"new"[..]));
+    assert!(!txn.is_fetching());
+    drop(txn);
+    let mut txn = engine.begin_as(Kind::NONE);
+    txn.begin_optimistic();
+    commit(&engine, txn);
+    evict(&engine, &large);
+    let mut txn = engine.begin();
+    txn.get(&tables[0], b"row").unwrap();
+    assert!(!txn.is_fetching());
 }
 
 #[test]

@@ -1,0 +1,113 @@
+//! The conversion of the optimistic run of a closure into a fetch stage, at the run's first absent
+//! page.
+//!
+//! ```text
+//!   operation: page absent ──► newest change: read, then undone ──► … ──► locks released
+//!     ──► fetch stage: overlay = the undone changes, pins = the leaves it came to
+//!     ──► the same operation again, and the rest of the closure
+//! ```
+//!
+//! Invariants:
+//! - CONVERSION-1. Afterwards the transaction holds no lock, and the database is as if it had
+//!   rolled back. The closure notices nothing: the overlay says what the transaction had written,
+//!   and savepoints and cursors stay valid.
+//! - CONVERSION-2. Each change in the overlay has the position of the change in the undo list, so
+//!   the position of a savepoint is the same in both.
+//! - CONVERSION-3. No page is awaited while locks are held, besides those that the undo needs. If
+//!   what was written cannot be read without waiting, the stage is over at once (STAGING-3).
+//! - CONVERSION-4. The closure remembers what it has read, so the operate stage takes over the
+//!   highest tag (RETRY-5). Its priority among victims is the same as before.
+//!
+//! Algorithm
+//! : "High-Performance Transaction Processing in Charm", section 3.2 (OTSTE).
+//!
+//! Differences
+//! : The paper pins the pages when they are touched. Here they are noted, and pinned at the
+//!   conversion. The paper does not say what the closure sees of its undone writes.
+
+use clearway_base::{PageId, Result, TreeId};
+use clearway_tree::{LeafHint, ReadIntent, changed_key};
+
+use super::{FetchStage, overlay::Overlay, unlocked::Unlocked};
+use crate::{
+    finish,
+    transaction_state::{RetryContext, TransactionState},
+};
+
+/// A change of a transaction: tree, key, and the value after it; `None` if the key is absent then.
+type ChangedKey = (TreeId, Vec<u8>, Option<Vec<u8>>);
+
+/// Converts a transaction. Returns the fetch stage, and what the operate stage takes over.
+///
+/// # Errors
+/// As for [`Transaction::rollback`](crate::Transaction::rollback); and the reason why the fetch
+/// stage cannot begin.
+#[cold]
+pub(crate) fn convert(mut state: Box<TransactionState>) -> Result<(FetchStage, RetryContext)> {
+    if let Err(error) = state.core.health.check_open() {
+        finish::abandon(state);
+        return Err(error);
+    }
+    let (context, touched) = (state.conversion_context(), state.take_touched());
+    let (kind, limit) = (state.kind(), state.limit);
+    let (savepoints, savepoint_serial) = (state.savepoints.clone(), state.savepoint_serial);
+    let (changes, is_whole) = match undo(&mut state) {
+        Ok(undone) => undone,
+        Err(error) => {
+            // As in a rollback: recovery undoes the rest.
+            let error = state.core.health.fail(error);
+            finish::abandon(state);
+            return Err(error);
+        }
+    };
+    let transactions = state.transactions();
+    finish::rollback(state)?;
+    let mut next = transactions.begin_for_user(kind)?;
+    next.limit = limit;
+    let mut stage = FetchStage::new(next);
+    (stage.savepoints, stage.savepoint_serial) = (savepoints, savepoint_serial);
+    stage.overlay = overlay_of(&changes);
+    stage.is_over = !is_whole;
+    stage.keep_touched(touched);
+    Ok((stage, context))
+}
+
+/// Undoes all changes. Returns them, oldest first, and whether the values are all there
+/// (CONVERSION-3).
+fn undo(state: &mut TransactionState) -> Result<(Vec<ChangedKey>, bool)> {
+    let (mut changes, mut is_whole) = (Vec::new(), true);
+    let mut body = Vec::new();
+    while state.newest_change(&mut body) {
+        if let Some((tree, key)) = changed_key(&body) {
+            let value = present_value(state, tree, key);
+            is_whole &= value.is_some();
+            changes.push((tree, key.to_vec(), value.flatten()));
+        }
+        state.undo_newest()?;
+    }
+    changes.reverse();
+    Ok((changes, is_whole))
+}
+
+/// Returns the value of a key that the transaction has locked; `None` if a page is absent.
+fn present_value(state: &TransactionState, tree: TreeId, key: &[u8]) -> Option<Option<Vec<u8>>> {
+    let table = state.core.tables.by_id(tree)?;
+    let tree = table.tree();
+    let mut read = tree.read_operation(key, ReadIntent::Read).ok()?;
+    tree.step(&mut read, &mut Unlocked::default(), &mut LeafHint::default()).ok()
+}
+
+fn overlay_of(changes: &[ChangedKey]) -> Overlay {
+    let mut overlay = Overlay::default();
+    for (tree, key, value) in changes {
+        overlay.set(*tree, key, value.as_deref());
+    }
+    overlay
+}
+
+impl FetchStage {
+    /// Pins the leaves that the optimistic run has come to, and reads in those that are absent.
+    fn keep_touched(&mut self, touched: Vec<PageId>) {
+        touched.into_iter().for_each(|leaf| self.keep(leaf));
+    }
+}
