@@ -82,7 +82,7 @@ impl Database {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let path = disk.path();
         let (attempts, mode) = (options.attempts, options.mode);
-        let staging = StagingPolicies::new(options.staging);
+        let staging = StagingPolicies::new(options.staging, options.time_one_in);
         let engine = Engine::open(disk, options.engine)?;
         // Relaxed: only uniqueness matters.
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);

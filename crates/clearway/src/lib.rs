@@ -273,8 +273,8 @@ mod range;
 mod scan;
 
 mod async_runner;
-mod fetching;
 mod runner;
+mod staged_run;
 mod statistics;
 mod timings;
 

@@ -18,25 +18,26 @@ use std::{
 };
 
 use clearway_base::{Error, Result};
-use clearway_pool::FetchedPages;
 use clearway_sync::{
     plain::{AtomicU64, Ordering},
     thread,
 };
 use clearway_txn::{Kind, RetryContext};
 
-use crate::{Pending, Transaction, fetching, inner::Inner, statistics::Count};
+use crate::{Pending, Transaction, inner::Inner, staged_run::StagedRun, statistics::Count};
 
 /// Upper bound on the pause before the first retry; the bound doubles with each further retry.
 const PAUSE_FIRST_US: u64 = 20;
 /// Upper bound on any pause: 10 ms.
 const PAUSE_MAX_US: u64 = 10_000;
 
-/// The outcome of one attempt.
+/// The outcome of one run of the closure.
 enum Attempt<T> {
     Done(Pending<T>),
     /// The attempt was a deadlock's victim, and another attempt follows, with this context.
     Retry(RetryContext),
+    /// The fetch stage is over, and the operate stage follows.
+    Fetched,
     Failed(Error),
 }
 
@@ -50,47 +51,48 @@ pub(crate) fn run<T>(
 ) -> Result<Pending<T>> {
     database.check_process()?;
     let kind = database.statistics.kind(name);
-    let fetched = match database.staging.fetches(kind) {
-        true => fetching::fetch(database, kind, &mut body),
-        false => None,
-    };
-    let mut context = None;
-    for attempt in 1.. {
+    let mut staged = StagedRun::begin(database.staging.first_run(kind));
+    let mut attempt = 1;
+    loop {
         let last = attempt >= database.attempts;
-        match run_once(database, kind, last, context.take(), fetched.as_ref(), &mut body) {
+        match run_once(database, kind, last, staged.as_mut(), &mut body) {
             Attempt::Done(pending) => return Ok(pending),
             Attempt::Failed(error) => return Err(error),
-            Attempt::Retry(next) => {
-                context = Some(next);
+            Attempt::Fetched => {}
+            Attempt::Retry(context) => {
+                staged.get_or_insert_default().context = Some(context);
                 pause(attempt);
+                attempt += 1;
             }
         }
     }
-    unreachable!("the last attempt returns")
 }
 
+/// Runs `body` once. `staged` is `None` in the first attempt of a transaction without stages.
 #[inline]
 fn run_once<T>(
     database: &Inner,
     kind: Kind,
     last: bool,
-    context: Option<RetryContext>,
-    fetched: Option<&FetchedPages>,
+    mut staged: Option<&mut StagedRun>,
     body: &mut impl FnMut(&mut Transaction) -> Result<T>,
 ) -> Attempt<T> {
     let mut tx = Transaction::begin(database, kind);
-    if let Some(context) = context
-        && let Err(error) = tx.inner.resume(&context)
+    if let Some(staged) = &mut staged
+        && let Err(error) = staged.prepare(&mut tx)
     {
         return commit_or_roll_back(tx, last, Err(error));
     }
     // A closure that panics may leave its captures half changed; the program gets the error and
     // must deal with that. Afterwards the transaction is only rolled back.
     let running = tx.inner.closure().run();
-    let returned = catch_unwind(AssertUnwindSafe(|| body(&mut tx)));
+    let mut returned = catch_unwind(AssertUnwindSafe(|| body(&mut tx)));
     drop(running);
-    if let Some(fetched) = fetched {
-        database.staging.count_operate(kind, fetched, tx.inner.absent_pages());
+    if let Some(staged) = staged {
+        match staged.after(database, kind, tx, returned) {
+            Some(operated) => (tx, returned) = operated,
+            None => return Attempt::Fetched,
+        }
     }
     match returned {
         Ok(result) => commit_or_roll_back(tx, last, result),

@@ -1,12 +1,15 @@
 //! Two-stage execution: the types of transactions whose closures run once without locks, to read
-//! their pages in, before they run for good. `fetching` runs them.
+//! their pages in, before they run for good. `staged_run` runs them.
 
-use clearway_pool::FetchedPages;
+mod hybrid;
+
 use clearway_sync::{
     Counter,
-    plain::{AtomicU8, Ordering},
+    plain::{AtomicBool, AtomicU8, Ordering},
 };
-use clearway_txn::{KINDS_MAX, Kind};
+use clearway_txn::{Fetched, KINDS_MAX, Kind};
+
+use hybrid::{Execution, RunWindow};
 
 /// The execution of transactions that are run as closures: by
 /// [`transact`](crate::Database::transact), [`submit`](crate::Database::submit) and the closures of
@@ -30,6 +33,17 @@ pub enum Staging {
     /// Use this only in programs that unwind on panic: a closure may panic because of contents that
     /// it would never see otherwise.
     TwoStage,
+    /// The closure runs in the operate stage first. If it comes to a page that is not in memory,
+    /// its changes are undone, its locks released, and the rest of its run is a fetch stage, which
+    /// sees the changes that were undone; then follows the operate stage, from the beginning. So
+    /// there is no fetch stage if all pages are in memory. A run that has called
+    /// [`stage`](crate::Transaction::stage) before waits for its pages instead.
+    Optimistic,
+    /// For each type the one of `TwoStage`, `Optimistic` and `Conventional` that fits its last
+    /// runs: `Optimistic` if fewer than 5 % of them needed a page that was not in memory,
+    /// `Conventional` if fetch stages do not find the pages that operate stages need, and otherwise
+    /// `TwoStage`. [`StagingStats::current`] shows which.
+    Hybrid,
 }
 
 /// The stage in which a closure runs; see [`Staging`].
@@ -45,8 +59,17 @@ pub enum Stage {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct StagingStats {
+    /// The execution of the runs that begin now: for types with the policy
+    /// [`Hybrid`](Staging::Hybrid) the one that it has chosen, and the policy itself otherwise.
+    pub current: Staging,
     /// Fetch stages.
     pub fetches: u64,
+    /// Of these, those that began as operate stages.
+    pub conversions: u64,
+    /// Fetch stages that waited for at least one page.
+    pub fetches_with_reads: u64,
+    /// The number of times that fetch stages waited for a page.
+    pub fetch_waits: u64,
     /// Fetch stages whose closure panicked.
     pub fetch_panics: u64,
     /// Fetch stages that ended before their closure: they needed more operations, bytes or time
@@ -59,106 +82,216 @@ pub struct StagingStats {
     /// Of these, those that had to wait for a page all the same: they needed other pages than the
     /// fetch stage, or pages of which the pin was taken away.
     pub mis_prefetches: u64,
+    /// The number of times that they waited for a page.
+    pub operate_waits: u64,
     /// Of these, those whose pins were taken away: all fetch stages together pin at most a quarter
     /// of the cache.
     pub mis_prefetches_without_pins: u64,
 }
 
-/// The end of a fetch stage.
-#[derive(Clone, Copy)]
-pub(crate) struct FetchEnd {
-    /// True if the closure panicked.
-    pub(crate) panicked: bool,
-    /// True if the stage was over before the closure.
-    pub(crate) is_cut_short: bool,
+/// The first run of a closure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstRun {
+    /// As always. Its end is not counted here.
+    Conventional,
+    /// As always. Its end is counted here.
+    Counted,
+    /// A fetch stage.
+    Fetch,
+    /// In the operate stage, until an absent page.
+    Optimistic,
 }
 
-/// One type's counters.
+/// A run of a closure that has ended in the operate stage.
+#[derive(Clone, Copy)]
+pub(crate) enum EndedRun {
+    /// It has had a fetch stage, which has read pages, or none; and its pins were all kept, or not.
+    Operate {
+        read: bool,
+        is_whole: bool,
+    },
+    /// An optimistic run without conversion.
+    Optimistic,
+    Conventional,
+}
+
+/// The counters of a type.
 #[derive(Default)]
 struct StagingCounters {
     fetches: Counter,
+    conversions: Counter,
+    fetches_with_reads: Counter,
+    fetch_waits: Counter,
     fetch_panics: Counter,
     fetches_cut_short: Counter,
     pages_pinned: Counter,
     operates: Counter,
     mis_prefetches: Counter,
+    operate_waits: Counter,
     mis_prefetches_without_pins: Counter,
+}
+
+/// The policy of a type, what it leads to, and the counters.
+struct StagingOfType {
+    /// True for [`Staging::Hybrid`].
+    is_hybrid: AtomicBool,
+    /// The code of an [`Execution`].
+    execution: AtomicU8,
+    window: RunWindow,
+    counters: StagingCounters,
 }
 
 /// The policy of each type, and the counters.
 pub(crate) struct StagingPolicies {
     /// By type number.
-    policies: [AtomicU8; KINDS_MAX],
+    types: [StagingOfType; KINDS_MAX],
     of_database: Staging,
-    counters: [StagingCounters; KINDS_MAX],
+    /// Runs for which each one counts that is timed.
+    time_one_in: u32,
 }
 
-const CONVENTIONAL: u8 = 0;
-const TWO_STAGE: u8 = 1;
+impl StagingOfType {
+    fn new() -> StagingOfType {
+        StagingOfType {
+            is_hybrid: AtomicBool::new(false),
+            execution: AtomicU8::new(Execution::Conventional as u8),
+            window: RunWindow::default(),
+            counters: StagingCounters::default(),
+        }
+    }
 
-impl Staging {
-    fn code(self) -> u8 {
-        match self {
-            Staging::Conventional => CONVENTIONAL,
-            Staging::TwoStage => TWO_STAGE,
+    fn set(&self, policy: Staging) {
+        let execution = match policy {
+            Staging::Conventional => Execution::Conventional,
+            Staging::Optimistic => Execution::Optimistic,
+            // A type of which nothing is known begins with fetch stages, as in the paper.
+            Staging::TwoStage | Staging::Hybrid => Execution::TwoStage,
+        };
+        // Relaxed: transactions that begin meanwhile may use either policy.
+        self.window.reset();
+        self.execution.store(execution as u8, Ordering::Relaxed);
+        self.is_hybrid.store(policy == Staging::Hybrid, Ordering::Relaxed);
+    }
+
+    fn execution(&self) -> Execution {
+        Execution::of_code(self.execution.load(Ordering::Relaxed))
+    }
+
+    /// Counts runs that have waited for pages, or not.
+    fn count_runs(&self, runs: u32, have_read: bool) {
+        if !self.is_hybrid.load(Ordering::Relaxed) {
+            return;
+        }
+        let now = self.execution();
+        if let Some(next) = self.window.count_runs(runs, have_read, now)
+            && next != now
+        {
+            // Relaxed: a policy that is set meanwhile may be replaced by this decision, until the
+            // next one.
+            self.execution.store(next as u8, Ordering::Relaxed);
         }
     }
 }
 
 impl StagingPolicies {
-    /// All types have the policy of the database.
-    pub(crate) fn new(of_database: Staging) -> StagingPolicies {
-        StagingPolicies {
-            policies: std::array::from_fn(|_| AtomicU8::new(of_database.code())),
-            of_database,
-            counters: std::array::from_fn(|_| StagingCounters::default()),
-        }
+    /// All types have the policy of the database. One run in `time_one_in` is timed.
+    pub(crate) fn new(of_database: Staging, time_one_in: u32) -> StagingPolicies {
+        let types = std::array::from_fn(|_| StagingOfType::new());
+        types.iter().for_each(|of_type| of_type.set(of_database));
+        StagingPolicies { types, of_database, time_one_in }
     }
 
     /// Sets the policy of a type; `None`: that of the database.
     pub(crate) fn set(&self, kind: Kind, policy: Option<Staging>) {
-        let policy = policy.unwrap_or(self.of_database);
-        // Relaxed: transactions that begin meanwhile may use either policy.
-        self.policies[kind.index()].store(policy.code(), Ordering::Relaxed);
+        self.types[kind.index()].set(policy.unwrap_or(self.of_database));
     }
 
-    /// Returns true if transactions of this type begin with a fetch stage.
+    /// Returns the first run of a transaction of a type that begins now.
     #[inline]
-    pub(crate) fn fetches(&self, kind: Kind) -> bool {
-        self.policies[kind.index()].load(Ordering::Relaxed) == TWO_STAGE
+    pub(crate) fn first_run(&self, kind: Kind) -> FirstRun {
+        match self.types[kind.index()].execution.load(Ordering::Relaxed) {
+            0 => FirstRun::Conventional,
+            _ => self.first_staged_run(kind),
+        }
     }
 
-    /// Counts a fetch stage that has pinned these pages.
     #[cold]
-    pub(crate) fn count_fetch(&self, kind: Kind, ended: FetchEnd, pages: &FetchedPages) {
-        let counters = &self.counters[kind.index()];
+    fn first_staged_run(&self, kind: Kind) -> FirstRun {
+        let of_type = &self.types[kind.index()];
+        match of_type.execution() {
+            Execution::Conventional => FirstRun::Conventional,
+            Execution::TwoStage => FirstRun::Fetch,
+            Execution::Optimistic => FirstRun::Optimistic,
+            Execution::Probed if of_type.window.is_probe() => FirstRun::Fetch,
+            Execution::Probed => FirstRun::Counted,
+        }
+    }
+
+    /// Counts a fetch stage.
+    #[cold]
+    pub(crate) fn count_fetch(
+        &self,
+        kind: Kind,
+        fetched: &Fetched,
+        panicked: bool,
+        is_converted: bool,
+    ) {
+        let StagingOfType { counters, window, .. } = &self.types[kind.index()];
         counters.fetches.add(1);
-        counters.fetch_panics.add(u64::from(ended.panicked));
-        counters.fetches_cut_short.add(u64::from(ended.is_cut_short));
-        counters.pages_pinned.add(pages.count() as u64);
+        counters.conversions.add(u64::from(is_converted));
+        counters.fetches_with_reads.add(u64::from(fetched.absent_pages > 0));
+        counters.fetch_waits.add(u64::from(fetched.absent_pages));
+        counters.fetch_panics.add(u64::from(panicked));
+        counters.fetches_cut_short.add(u64::from(fetched.is_cut_short));
+        counters.pages_pinned.add(fetched.pages.count() as u64);
+        window.count_fetch(fetched.absent_pages);
     }
 
-    /// Counts an operate stage that has waited for `absent` pages.
+    /// Counts a run that has ended in the operate stage, in which it has waited for `absent` pages.
     #[cold]
-    pub(crate) fn count_operate(&self, kind: Kind, fetched: &FetchedPages, absent: u32) {
-        let counters = &self.counters[kind.index()];
-        counters.operates.add(1);
-        if absent > 0 {
-            counters.mis_prefetches.add(1);
-            counters.mis_prefetches_without_pins.add(u64::from(!fetched.is_whole()));
+    pub(crate) fn count_run(&self, kind: Kind, run: EndedRun, absent: u32, is_timed: bool) {
+        let of_type = &self.types[kind.index()];
+        let has_missed = absent > 0;
+        match run {
+            EndedRun::Operate { read, is_whole } => {
+                let counters = &of_type.counters;
+                counters.operates.add(1);
+                counters.operate_waits.add(u64::from(absent));
+                counters.mis_prefetches.add(u64::from(has_missed));
+                counters.mis_prefetches_without_pins.add(u64::from(has_missed && !is_whole));
+                of_type.window.count_operate(absent);
+                of_type.count_runs(1, read || has_missed);
+            }
+            EndedRun::Optimistic if !has_missed && self.time_one_in > 1 => {
+                // Most runs of most types: those that are timed count for the others.
+                if is_timed {
+                    of_type.count_runs(self.time_one_in, false);
+                }
+            }
+            EndedRun::Optimistic | EndedRun::Conventional => of_type.count_runs(1, has_missed),
         }
     }
 
     /// The counters of a type.
     pub(crate) fn stats(&self, kind: usize) -> StagingStats {
-        let counters = &self.counters[kind];
+        let of_type = &self.types[kind];
+        let counters = &of_type.counters;
         StagingStats {
+            current: match of_type.execution() {
+                Execution::Conventional | Execution::Probed => Staging::Conventional,
+                Execution::TwoStage => Staging::TwoStage,
+                Execution::Optimistic => Staging::Optimistic,
+            },
             fetches: counters.fetches.get(),
+            conversions: counters.conversions.get(),
+            fetches_with_reads: counters.fetches_with_reads.get(),
+            fetch_waits: counters.fetch_waits.get(),
             fetch_panics: counters.fetch_panics.get(),
             fetches_cut_short: counters.fetches_cut_short.get(),
             pages_pinned: counters.pages_pinned.get(),
             operates: counters.operates.get(),
             mis_prefetches: counters.mis_prefetches.get(),
+            operate_waits: counters.operate_waits.get(),
             mis_prefetches_without_pins: counters.mis_prefetches_without_pins.get(),
         }
     }

@@ -172,9 +172,9 @@ impl Uncounted {
         Uncounted { shard: Some(shard), kind }
     }
 
-    /// One whose drop counts nothing.
-    pub(crate) fn nothing(kind: Kind) -> Uncounted {
-        Uncounted { shard: None, kind }
+    /// Makes this one whose drop counts nothing.
+    pub(crate) fn cancel(&mut self) {
+        self.shard = None;
     }
 
     #[inline]

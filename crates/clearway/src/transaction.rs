@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use clearway_base::{Error, Lsn, Result};
 use clearway_lock::{AbsoluteMode, WaitLimit};
-use clearway_pool::FetchedPages;
 use clearway_sync::step;
-use clearway_txn::{Committed, Kind, Savepoint};
+use clearway_txn::{Committed, Fetched, Kind, RetryContext, Savepoint};
 
 use crate::{
     CommitMode, LockWait, Pending, Stage, Table,
@@ -77,25 +76,43 @@ impl Transaction {
         Transaction { inner, uncounted, began, error_of_scan: None }
     }
 
-    /// Begins a transaction in the fetch stage, which is not counted.
+    /// Makes this transaction, which has done nothing yet, one in the fetch stage, which is not
+    /// counted. Does nothing to a transaction that could not begin.
     #[cold]
-    pub(crate) fn begin_fetch(database: &Inner, kind: Kind) -> Transaction {
-        let mut inner = database.engine.begin_as(kind);
-        inner.begin_fetch();
-        Transaction { inner, uncounted: Uncounted::nothing(kind), began: None, error_of_scan: None }
+    pub(crate) fn begin_fetch(&mut self) {
+        self.inner.begin_fetch();
+        if self.inner.is_fetching() {
+            self.uncounted.cancel();
+            self.began = None;
+        }
     }
 
-    /// Ends the fetch stage, as [`clearway_txn::Transaction::end_fetch`] does.
+    /// Ends the fetch stage, as [`clearway_txn::Transaction::end_fetch`] does. Returns also what
+    /// the operate stage takes over from a transaction that was converted.
     #[cold]
-    pub(crate) fn end_fetch(self) -> Option<(FetchedPages, bool)> {
-        self.inner.end_fetch()
+    pub(crate) fn end_fetch(mut self) -> Option<(Fetched, RetryContext)> {
+        let context = self.inner.take_retry_context();
+        let fetched = self.inner.end_fetch()?;
+        self.uncounted.cancel();
+        Some((fetched, context))
+    }
+
+    /// Returns true if the transaction is timed.
+    #[inline]
+    pub(crate) fn is_timed(&self) -> bool {
+        self.began.is_some()
     }
 
     /// Returns the stage in which the closure runs. A closure of a type that has a fetch stage (see
     /// [`Staging`](crate::Staging)) can use it to do things once that do not belong to the
-    /// transaction, and to leave out, in the fetch stage, work that touches no table.
+    /// transaction, and to leave out, in the fetch stage, work that touches no table. Once this has
+    /// returned [`Stage::Operate`], the run stays in the operate stage.
     pub fn stage(&self) -> Stage {
-        if self.inner.is_fetching() { Stage::Fetch } else { Stage::Operate }
+        if self.inner.is_fetching() {
+            return Stage::Fetch;
+        }
+        self.inner.prevent_conversion();
+        Stage::Operate
     }
 
     /// Begins the transaction of a task.

@@ -64,5 +64,7 @@ pub use model::schedules;
 /// Atomics that are the real ones in a model, too: for the bytes of a page, which no model could
 /// track, and for numbers that only have to be unique within the process.
 pub mod plain {
-    pub use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+    pub use std::sync::atomic::{
+        AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+    };
 }

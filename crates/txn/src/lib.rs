@@ -116,6 +116,7 @@ pub use finish::Committed;
 pub use kinds::{KINDS_MAX, Kind, Kinds};
 pub use options::{Creation, EngineOptions};
 pub use report::{EngineStats, Holdings, RecoveryReport, TableReport, VerifyReport};
+pub use staging::Fetched;
 pub use suspended::{Closure, RunningClosure, SuspendedTask};
 pub use table::Table;
 pub use table_cursor::TableCursor;

@@ -85,6 +85,18 @@ pub(crate) struct FetchStage {
     bytes: usize,
     until: Instant,
     is_over: bool,
+    absent_pages: u32,
+}
+
+/// The outcome of a fetch stage.
+pub struct Fetched {
+    /// The pins of the pages that it came to.
+    pub pages: FetchedPages,
+    /// True if the stage ended before the closure did (STAGING-3).
+    pub is_cut_short: bool,
+    /// The number of times that it waited for a page that was not in memory, the one of a
+    /// conversion included.
+    pub absent_pages: u32,
 }
 
 impl FetchStage {
@@ -104,18 +116,14 @@ impl FetchStage {
             bytes: 0,
             until: Instant::now() + TIME_MAX,
             is_over: false,
+            absent_pages: 0,
         }
     }
 
-    /// Ends the stage. Returns the pins of the pages it came to.
-    pub(crate) fn end(self) -> FetchedPages {
+    /// Ends the stage.
+    pub(crate) fn end(self) -> Fetched {
         finish::leave(self.state);
-        self.pages
-    }
-
-    /// Returns true if the stage ended before the closure did (STAGING-3).
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_over
+        Fetched { pages: self.pages, is_cut_short: self.is_over, absent_pages: self.absent_pages }
     }
 
     /// Sets the limit of waits: a fetch stage waits for pages only. Returns the one before.
@@ -311,6 +319,7 @@ impl FetchStage {
 
     #[cold]
     fn meet(&mut self, need: Need, pins: &mut Option<OperationPins>) -> Result<()> {
+        self.absent_pages += 1;
         if Instant::now() > self.until {
             return Err(Error::Cancelled);
         }
@@ -359,6 +368,7 @@ impl FetchStage {
         if self.kept.insert(page) && !self.pages.keep(page) {
             let pool = &self.state.core.pool;
             let mut pins = OperationPins::new(pool);
+            self.absent_pages += 1;
             // If it cannot be read, the operate stage meets the error.
             let _ = pins.take(page, self.state.page_limit());
             self.pages.keep(page);

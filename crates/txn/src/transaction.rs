@@ -2,14 +2,13 @@
 
 use clearway_base::{Error, Lsn, Result, TxnId};
 use clearway_lock::{AbsoluteMode, IntentMode, WaitLimit};
-use clearway_pool::FetchedPages;
 use clearway_sync::Process;
 use clearway_tree::{LeafHint, ReadIntent};
 
 use crate::{
     away::{self, ComingBack, VictimsRollback},
     finish::{self, Committed},
-    staging::{self, FetchStage},
+    staging::{self, FetchStage, Fetched},
     suspended::Closure,
     table::Table,
     transaction_state::{RetryContext, TransactionState},
@@ -205,17 +204,15 @@ impl Transaction {
         }
     }
 
-    /// Ends the fetch stage. Returns the pins of the pages that it came to, and whether it was
-    /// ended before its closure; `None` if the transaction is in no fetch stage.
+    /// Ends the fetch stage; `None` if the transaction is in none.
     #[cold]
-    pub fn end_fetch(mut self) -> Option<(FetchedPages, bool)> {
+    pub fn end_fetch(mut self) -> Option<Fetched> {
         let stage = self.aside.as_mut()?.fetch.take()?;
-        let is_over = stage.is_over();
-        Some((stage.end(), is_over))
+        Some(stage.end())
     }
 
     /// Returns the number of times that operations of this transaction have waited for a page that
-    /// was not in memory; 0 for one that has ended.
+    /// was not in memory; 0 for one that has ended or is in the fetch stage.
     pub fn absent_pages(&self) -> u32 {
         self.state.as_ref().map_or(0, |state| state.absent_pages)
     }
@@ -350,16 +347,17 @@ impl Transaction {
     /// (CONVERSION-1). Returns the error if that fails.
     #[cold]
     fn convert<R>(&mut self) -> Option<Result<R>> {
-        let state = self.state.take()?;
-        match staging::convert(state) {
-            Ok((stage, context)) => {
-                let aside = self.aside();
-                aside.retry = Some(context);
-                aside.fetch = Some(Box::new(stage));
-                None
-            }
-            Err(error) => Some(Err(error)),
+        let Some(next) = self.state.as_mut()?.take_next_stage() else {
+            return Some(Err(Error::Cancelled));
+        };
+        let (stage, context) = staging::convert(self.state.take()?, next);
+        let aside = self.aside();
+        aside.retry = Some(context);
+        match stage {
+            Ok(stage) => aside.fetch = Some(Box::new(stage)),
+            Err(error) => return Some(Err(error)),
         }
+        None
     }
 
     /// Rolls back a deadlock's victim, so that the other transactions of the cycle can go on.

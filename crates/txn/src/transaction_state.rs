@@ -215,11 +215,6 @@ impl TransactionState {
         self.entry().set_kind(kind);
     }
 
-    /// Returns the transaction's type.
-    pub(crate) fn kind(&self) -> Kind {
-        self.kind
-    }
-
     /// Returns the number of the transaction's participant record.
     #[inline]
     pub(crate) fn number(&self) -> u32 {
@@ -406,6 +401,7 @@ impl TransactionState {
         let result = operation(self, &mut hint);
         self.tables[at].note(hint);
         if self.unlinked.is_some() {
+            self.prevent_conversion(); // Its request would be lost.
             // If this fails as well, the pages stay allocated and unreachable, which `verify`
             // reports; the operation's error is the one to return.
             let _ = self.free_unlinked();

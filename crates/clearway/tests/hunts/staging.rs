@@ -1,12 +1,16 @@
 //! Two-stage execution of closures: how often they run, what becomes of their results, and what
 //! others see of it.
 
-use std::sync::{
-    Arc, Barrier,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc, Barrier,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use clearway::{Database, Error, Options, Stage, Staging, StagingStats};
+use clearway_testkit::disk::DelayedDisk;
 
 fn open(cache: u64) -> Database {
     Options::in_memory().cache_size(cache).staging(Staging::TwoStage).open("").unwrap()
@@ -179,4 +183,228 @@ fn closure_that_waits_for_another_in_its_fetch_stage_does_not_block_it() {
         }
     });
     assert_eq!(stats(&db, "meet").fetches, 2);
+}
+
+/// A database of accounts of which an eighth fits in its cache, and the key of an account.
+fn accounts(policy: Staging) -> (Database, clearway::Table) {
+    let db = Options::in_memory().cache_size(1 << 20).staging(policy).open("").unwrap();
+    let table = db.table("accounts").unwrap();
+    for rows in (0..ACCOUNTS).collect::<Vec<_>>().chunks(100) {
+        let mut tx = db.begin();
+        rows.iter().for_each(|row| _ = tx.put(&table, key(*row), [1; 400]).unwrap());
+        tx.commit().unwrap();
+    }
+    (db, table)
+}
+
+const ACCOUNTS: u64 = 20_000;
+
+fn key(account: u64) -> [u8; 8] {
+    account.to_be_bytes()
+}
+
+#[test]
+fn optimistic_run_is_converted_at_its_first_absent_page_and_sees_what_it_has_written() {
+    let (db, table) = accounts(Staging::Optimistic);
+    let mut runs = 0;
+    let mut other = None;
+    let moved = db.transact("pay", |tx| {
+        runs += 1;
+        tx.put(&table, "hot", [runs])?;
+        let before = tx.savepoint()?;
+        tx.put(&table, "hot", [9])?;
+        tx.rollback_to(&before)?;
+        for account in (0..ACCOUNTS).step_by(4000) {
+            tx.put(&table, key(account), [runs])?;
+            assert_eq!(tx.get(&table, "hot")?.unwrap(), [runs]);
+        }
+        if runs == 1 {
+            // Its locks are released.
+            let mut free = db.begin();
+            free.put(&table, "hot", "other").unwrap();
+            free.commit().unwrap();
+            other = Some(tx.get(&table, "hot")?.unwrap());
+        }
+        Ok(tx.get(&table, "hot")?.unwrap()[0])
+    });
+    assert_eq!((moved.unwrap(), other), (2, Some(vec![1])));
+    let counted = stats(&db, "pay");
+    assert_eq!((counted.fetches, counted.conversions, counted.operates), (1, 1, 1));
+    assert_eq!((counted.mis_prefetches, counted.fetches_with_reads), (0, 1));
+    assert_eq!(counted.current, Staging::Optimistic);
+    let types = db.type_stats();
+    let of_type = types.iter().find(|stats| stats.name == "pay").unwrap();
+    assert_eq!((of_type.commits, of_type.rollbacks, of_type.retries), (1, 0, 0));
+    assert_eq!(db.begin().get(&table, key(4000)).unwrap().unwrap(), [2]);
+    // All is in memory now.
+    let mut runs = 0;
+    db.transact("pay", |tx| {
+        runs += 1;
+        tx.get(&table, key(4000))
+    })
+    .unwrap();
+    assert_eq!(runs, 1);
+}
+
+#[test]
+fn optimistic_run_that_knows_its_stage_stays_in_it() {
+    let (db, table) = accounts(Staging::Optimistic);
+    let mut stages = Vec::new();
+    db.transact("knows", |tx| {
+        stages.push(tx.stage());
+        tx.put(&table, key(1), "v")?;
+        stages.push(tx.stage());
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(stages, [Stage::Operate; 2]);
+    assert_eq!(stats(&db, "knows").fetches, 0);
+}
+
+#[test]
+fn panic_and_error_after_a_conversion_are_dropped() {
+    let (db, table) = accounts(Staging::Optimistic);
+    for panics in [true, false] {
+        let mut runs = 0;
+        let result = db.transact("fails at first", |tx| {
+            runs += 1;
+            for account in (0..ACCOUNTS).step_by(1000) {
+                tx.put(&table, key(account), "v")?;
+            }
+            match runs {
+                1 if panics => panic!("after the conversion"),
+                1 => Err(Error::NotFound),
+                _ => Ok(runs),
+            }
+        });
+        assert_eq!(result.unwrap(), 2);
+        // Drives the accounts out.
+        drop(db.begin().scan(&table, ..).count());
+    }
+    let counted = stats(&db, "fails at first");
+    assert_eq!((counted.conversions, counted.fetch_panics, counted.operates), (2, 1, 2));
+}
+
+#[test]
+fn hybrid_operates_first_once_all_is_in_memory_and_fetches_once_it_reads() {
+    let (db, table) = accounts(Staging::Hybrid);
+    let run = |account: u64| {
+        let pay = db.transact("pay", |tx| tx.put(&table, key(account), "v"));
+        pay.unwrap();
+        stats(&db, "pay")
+    };
+    assert_eq!(run(0).current, Staging::TwoStage);
+    (0..64).for_each(|_| _ = run(0));
+    let settled = run(0);
+    assert_eq!(settled.current, Staging::Optimistic);
+    assert!(settled.fetches <= 65);
+    let mut runs = 0;
+    while run(runs * 7919 % ACCOUNTS).current == Staging::Optimistic {
+        runs += 1;
+        assert!(runs < 400);
+    }
+    let settled = run(0);
+    assert_eq!(settled.current, Staging::TwoStage);
+    assert!(settled.conversions > 5);
+}
+
+#[test]
+fn hybrid_gives_up_fetch_stages_that_read_other_pages_and_comes_back() {
+    let (db, table) = accounts(Staging::Hybrid);
+    let mut misleads = true;
+    let mut at = 0;
+    let mut run = |misleads: bool| {
+        // The keys of the operate stage have nothing to do with those of the fetch stage.
+        let mut calls = 0;
+        let mut fetched = db.transact("unfit", |tx| {
+            calls += 1;
+            if misleads || calls == 1 {
+                at += 1;
+            }
+            tx.put(&table, key(at * 7919 % ACCOUNTS), "v")
+        });
+        fetched.as_mut().unwrap();
+        stats(&db, "unfit")
+    };
+    let mut runs = 0;
+    while run(misleads).current != Staging::Conventional {
+        runs += 1;
+        assert!(runs < 400);
+    }
+    let fetches = run(misleads).fetches;
+    for _ in 0..640 {
+        assert_eq!(run(misleads).current, Staging::Conventional);
+    }
+    let probes = run(misleads).fetches - fetches;
+    assert!((9..=11).contains(&probes), "{probes} probes");
+    misleads = false;
+    let mut runs = 0;
+    while run(misleads).current != Staging::TwoStage {
+        runs += 1;
+        assert!(runs < 1200);
+    }
+}
+
+#[test]
+fn money_is_kept_whatever_the_policy_in_a_small_cache() {
+    for policy in [Staging::Conventional, Staging::Optimistic, Staging::Hybrid] {
+        let (db, table) = accounts(policy);
+        std::thread::scope(|scope| {
+            for thread in 0..4u64 {
+                let (db, table) = (&db, &table);
+                scope.spawn(move || {
+                    for round in 0..100 {
+                        let (from, to) = (round % 3, (thread * 7919 + round * 104_729) % ACCOUNTS);
+                        db.transact("transfer", |tx| {
+                            let mut source = tx.get_for_update(table, key(from))?.unwrap();
+                            let mut target = tx.get_for_update(table, key(to))?.unwrap();
+                            if from != to && source[0] > 0 && target[0] < 255 {
+                                (source[0], target[0]) = (source[0] - 1, target[0] + 1);
+                                tx.put(table, key(from), &source)?;
+                                tx.put(table, key(to), &target)?;
+                            }
+                            Ok(())
+                        })
+                        .unwrap();
+                    }
+                });
+            }
+        });
+        let mut tx = db.begin();
+        let total: u64 = tx.scan(&table, ..).map(|entry| u64::from(entry.unwrap().1[0])).sum();
+        assert_eq!(total, ACCOUNTS, "{policy:?}");
+        drop(tx);
+        assert_eq!(db.stats().engine.pool.fetched_pages, 0);
+    }
+}
+
+#[test]
+fn answer_after_a_conversion_waits_for_what_was_read_before_it() {
+    let disk = DelayedDisk::in_memory(Duration::from_millis(50));
+    let options = Options::default().cache_size(1 << 20).staging(Staging::Optimistic);
+    let db = options.on_disk(disk).open("tags").unwrap();
+    let table = db.table("accounts").unwrap();
+    let mut tx = db.begin();
+    (0..4000).for_each(|row| _ = tx.put(&table, key(row), [1; 400]).unwrap());
+    tx.commit().unwrap();
+    let mut waited = 0;
+    for round in 0..5u8 {
+        // The commit is not durable when the row is read.
+        let written = db.submit("write", |tx| tx.put(&table, "hot", [round])).unwrap();
+        let was_ready = written.is_ready();
+        let (mut runs, mut remembered) = (0, None);
+        let answer = db.transact("remember", |tx| {
+            runs += 1;
+            if runs == 1 {
+                remembered = tx.get(&table, "hot")?;
+                (0..4000).step_by(400).try_for_each(|row| tx.get(&table, key(row)).map(drop))?;
+            }
+            Ok(remembered.clone())
+        });
+        assert_eq!((answer.unwrap().unwrap(), runs), (vec![round], 2));
+        assert!(written.is_ready(), "delivered before the commit was durable");
+        waited += u32::from(!was_ready);
+        drop(db.begin().scan(&table, ..).count());
+    }
+    assert!(waited > 0, "no commit was under way");
 }

@@ -25,7 +25,7 @@
 //! : The paper pins the pages when they are touched. Here they are noted, and pinned at the
 //!   conversion. The paper does not say what the closure sees of its undone writes.
 
-use clearway_base::{PageId, Result, TreeId};
+use clearway_base::{Result, TreeId};
 use clearway_tree::{LeafHint, ReadIntent, changed_key};
 
 use super::{FetchStage, overlay::Overlay, unlocked::Unlocked};
@@ -37,43 +37,53 @@ use crate::{
 /// A change of a transaction: tree, key, and the value after it; `None` if the key is absent then.
 type ChangedKey = (TreeId, Vec<u8>, Option<Vec<u8>>);
 
-/// Converts a transaction. Returns the fetch stage, and what the operate stage takes over.
+/// Converts a transaction, into a fetch stage in the state `next`. Also returns what the operate
+/// stage takes over.
 ///
 /// # Errors
-/// As for [`Transaction::rollback`](crate::Transaction::rollback); and the reason why the fetch
-/// stage cannot begin.
+/// As for [`Transaction::rollback`](crate::Transaction::rollback).
 #[cold]
-pub(crate) fn convert(mut state: Box<TransactionState>) -> Result<(FetchStage, RetryContext)> {
+pub(crate) fn convert(
+    mut state: Box<TransactionState>,
+    mut next: Box<TransactionState>,
+) -> (Result<FetchStage>, RetryContext) {
+    let (context, touched) = (state.conversion_context(), state.take_touched());
+    next.limit = state.limit;
+    let mut stage = FetchStage::new(next);
+    (stage.savepoints, stage.savepoint_serial) = (state.savepoints.clone(), state.savepoint_serial);
+    match undo_and_leave(state) {
+        Ok((changes, is_whole)) => {
+            stage.overlay = overlay_of(&changes);
+            stage.is_over = !is_whole;
+            touched.into_iter().for_each(|leaf| stage.keep(leaf));
+            (Ok(stage), context)
+        }
+        Err(error) => {
+            drop(stage.end());
+            (Err(error), context)
+        }
+    }
+}
+
+/// Undoes all changes and ends the transaction. Returns the changes, oldest first, and whether
+/// their values are all there (CONVERSION-3).
+fn undo_and_leave(mut state: Box<TransactionState>) -> Result<(Vec<ChangedKey>, bool)> {
     if let Err(error) = state.core.health.check_open() {
         finish::abandon(state);
         return Err(error);
     }
-    let (context, touched) = (state.conversion_context(), state.take_touched());
-    let (kind, limit) = (state.kind(), state.limit);
-    let (savepoints, savepoint_serial) = (state.savepoints.clone(), state.savepoint_serial);
-    let (changes, is_whole) = match undo(&mut state) {
-        Ok(undone) => undone,
+    match undo(&mut state) {
+        Ok(undone) => finish::rollback(state).map(|_| undone),
         Err(error) => {
             // As in a rollback: recovery undoes the rest.
             let error = state.core.health.fail(error);
             finish::abandon(state);
-            return Err(error);
+            Err(error)
         }
-    };
-    let transactions = state.transactions();
-    finish::rollback(state)?;
-    let mut next = transactions.begin_for_user(kind)?;
-    next.limit = limit;
-    let mut stage = FetchStage::new(next);
-    (stage.savepoints, stage.savepoint_serial) = (savepoints, savepoint_serial);
-    stage.overlay = overlay_of(&changes);
-    stage.is_over = !is_whole;
-    stage.keep_touched(touched);
-    Ok((stage, context))
+    }
 }
 
-/// Undoes all changes. Returns them, oldest first, and whether the values are all there
-/// (CONVERSION-3).
+/// Undoes all changes; see [`undo_and_leave`].
 fn undo(state: &mut TransactionState) -> Result<(Vec<ChangedKey>, bool)> {
     let (mut changes, mut is_whole) = (Vec::new(), true);
     let mut body = Vec::new();
@@ -103,11 +113,4 @@ fn overlay_of(changes: &[ChangedKey]) -> Overlay {
         overlay.set(*tree, key, value.as_deref());
     }
     overlay
-}
-
-impl FetchStage {
-    /// Pins the leaves that the optimistic run has come to, and reads in those that are absent.
-    fn keep_touched(&mut self, touched: Vec<PageId>) {
-        touched.into_iter().for_each(|leaf| self.keep(leaf));
-    }
 }

@@ -1,8 +1,11 @@
 //! The optimistic run of a closure: the transaction runs as always, and is converted into a fetch
 //! stage if it comes to a page that is not in memory. `staging::conversion` does that.
 //!
-//! Invariant: OPTIMISTIC-1. The conversion is requested by the operation of a transaction that is
-//! going forward, at its first absent page, once, and not while changes are undone.
+//! Invariants:
+//! - OPTIMISTIC-RUN-1. The conversion is requested by the operation of a transaction that is going
+//!   forward, at its first absent page, once, and not while changes are undone.
+//! - OPTIMISTIC-RUN-2. The state of the fetch stage is there before the conversion is requested:
+//!   with none, the transaction goes on and waits for the page.
 
 use std::cell::Cell;
 
@@ -20,6 +23,8 @@ pub(super) struct OptimisticRun {
     is_armed: Cell<bool>,
     /// The leaves that the transaction has come to, oldest first.
     touched: Vec<PageId>,
+    /// The state of the fetch stage, once the conversion is requested (OPTIMISTIC-RUN-2).
+    next: Option<Box<TransactionState>>,
 }
 
 impl TransactionState {
@@ -32,6 +37,7 @@ impl TransactionState {
     /// Makes this an ordinary run again.
     #[cold]
     pub(super) fn end_optimistic(&mut self) {
+        debug_assert!(self.optimistic.next.is_none(), "a conversion was requested and not made");
         self.optimistic.is_armed.set(false);
         self.optimistic.touched.clear();
         self.has_after_operation = self.core.options.escalate_after.is_some();
@@ -61,7 +67,7 @@ impl TransactionState {
         }
     }
 
-    /// Requests the conversion, if this is an optimistic run (OPTIMISTIC-1).
+    /// Requests the conversion, if this is an optimistic run (OPTIMISTIC-RUN-1).
     ///
     /// # Errors
     /// [`Error::Cancelled`].
@@ -69,7 +75,13 @@ impl TransactionState {
         if self.undoing || !self.optimistic.is_armed.replace(false) {
             return Ok(());
         }
-        Err(Error::Cancelled)
+        self.optimistic.next = self.transactions().begin_for_user(self.kind).ok();
+        if self.optimistic.next.is_some() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    /// Takes the state of the fetch stage; `None` if no conversion was requested.
+    pub(crate) fn take_next_stage(&mut self) -> Option<Box<TransactionState>> {
+        self.optimistic.next.take()
     }
 
     /// Takes the leaves that the transaction has come to.

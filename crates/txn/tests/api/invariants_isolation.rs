@@ -318,8 +318,8 @@ fn invariant_06_no_page_is_read_under_locks_in_two_stage_transactions() {
                     let mut fetch = engine.begin();
                     fetch.begin_fetch();
                     transfer(&mut fetch, &rows).unwrap();
-                    let (pages, is_cut_short) = fetch.end_fetch().unwrap();
-                    assert!(!is_cut_short && pages.is_whole());
+                    let fetched = fetch.end_fetch().unwrap();
+                    assert!(!fetched.is_cut_short && fetched.pages.is_whole());
                     let mut txn = engine.begin();
                     transfer(&mut txn, &rows).unwrap();
                     missed.fetch_add(u64::from(txn.absent_pages()), SeqCst);

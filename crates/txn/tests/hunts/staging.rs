@@ -106,8 +106,9 @@ fn fetch_stage_alone_answers_what_the_operate_stage_answers() {
             let program = random.next_u64();
             let mut fetch = fetching(&engine);
             let fetched = run(&mut fetch, &tables, program);
-            let (pages, is_over) = fetch.end_fetch().unwrap();
-            assert!(!is_over);
+            let fetch = fetch.end_fetch().unwrap();
+            assert!(!fetch.is_cut_short);
+            let pages = fetch.pages;
             let mut txn = engine.begin();
             let operated = run(&mut txn, &tables, program);
             assert_same(&fetched, &operated, &format!("seed {seed}, round {round}"));
@@ -164,8 +165,8 @@ fn converted_run_answers_what_an_ordinary_run_answers() {
             if txn.is_fetching() {
                 converted += 1;
                 assert!(!engine.holdings().locks);
-                let (_, is_over) = txn.end_fetch().unwrap();
-                assert!(!is_over);
+                let fetch = txn.end_fetch().unwrap();
+                assert!(!fetch.is_cut_short && fetch.absent_pages > 0);
             } else {
                 drop(txn);
             }
@@ -279,7 +280,7 @@ fn leaves_of_a_run_that_was_converted_are_in_memory_for_the_next() {
     txn.begin_optimistic();
     run(&mut txn);
     txn.get(&table, &999u32.to_be_bytes()).unwrap();
-    let (pages, _) = txn.end_fetch().expect("it was converted");
+    let pages = txn.end_fetch().expect("it was converted").pages;
     evict(&engine, &large);
     let before = engine.stats().pool.reads;
     run(&mut engine.begin());
@@ -382,7 +383,7 @@ fn operate_stage_reads_no_page_that_its_fetch_stage_has_kept() {
     let before = reads(&engine);
     let mut fetch = fetching(&engine);
     run(&mut fetch);
-    let (pages, _) = fetch.end_fetch().unwrap();
+    let pages = fetch.end_fetch().unwrap().pages;
     assert!(reads(&engine) > before && pages.is_whole());
     evict(&engine);
     let before = reads(&engine);
@@ -406,7 +407,7 @@ fn endless_fetch_stage_is_over_at_its_bound() {
     for _ in 0..3 {
         assert!(matches!(fetch.put(&table, b"row", b""), Err(Error::Cancelled)));
     }
-    assert!(fetch.end_fetch().unwrap().1);
+    assert!(fetch.end_fetch().unwrap().is_cut_short);
 
     // Bytes count, too.
     let mut fetch = fetching(&engine);

@@ -1,0 +1,123 @@
+//! The stages of one closure: which comes next, and what one leaves to the next.
+//!
+//! ```text
+//!   two-stage    fetch ─────────────────────────► operate ─► deadlock: operate again
+//!   optimistic   operate first ─► absent page: fetch ─► operate
+//! ```
+//!
+//! Invariants:
+//! - STAGED-1. The result of a run that ends in the fetch stage is dropped: a value, an error and a
+//!   panic alike (STAGING-2 of `txn`).
+//! - STAGED-2. The pins of the fetch stage live until the operate stage has ended, in the last of
+//!   its attempts. So the attempts after a deadlock find the pages in memory, too.
+//! - STAGED-3. A closure has at most one fetch stage.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use clearway_base::Result;
+use clearway_pool::FetchedPages;
+use clearway_txn::{Kind, RetryContext};
+
+use crate::{
+    Transaction,
+    inner::Inner,
+    staging::{EndedRun, FirstRun},
+};
+
+/// The state of a closure that has more than one run.
+#[derive(Default)]
+pub(crate) struct StagedRun {
+    next: NextRun,
+    /// The part of the run before that the next one takes over.
+    pub(crate) context: Option<RetryContext>,
+    fetched: Option<FetchedPages>,
+    /// True if the fetch stage had to read pages.
+    has_read: bool,
+}
+
+/// The kind of the next run.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum NextRun {
+    Fetch,
+    /// In the operate stage, until an absent page.
+    Optimistic,
+    #[default]
+    Operate,
+}
+
+impl StagedRun {
+    /// A closure with this first run; `None` if it is an ordinary one that is not counted.
+    #[inline]
+    pub(crate) fn begin(first: FirstRun) -> Option<StagedRun> {
+        let next = match first {
+            FirstRun::Conventional => return None,
+            FirstRun::Counted => NextRun::Operate,
+            FirstRun::Fetch => NextRun::Fetch,
+            FirstRun::Optimistic => NextRun::Optimistic,
+        };
+        Some(StagedRun { next, ..StagedRun::default() })
+    }
+
+    /// Prepares the transaction of the next run.
+    ///
+    /// # Errors
+    /// That of `resume`: the transaction has failed.
+    #[cold]
+    pub(crate) fn prepare(&mut self, tx: &mut Transaction) -> Result<()> {
+        match self.next {
+            NextRun::Fetch => tx.begin_fetch(),
+            NextRun::Optimistic => tx.inner.begin_optimistic(),
+            NextRun::Operate => {}
+        }
+        match self.context.take() {
+            Some(context) if !tx.inner.is_fetching() => tx.inner.resume(&context),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends a run. Returns `None` if that was a fetch stage: another run follows. `returned` is
+    /// what the closure has returned, or its panic.
+    #[cold]
+    pub(crate) fn after<R>(
+        &mut self,
+        database: &Inner,
+        kind: Kind,
+        tx: Transaction,
+        returned: std::thread::Result<R>,
+    ) -> Option<(Transaction, std::thread::Result<R>)> {
+        if tx.inner.is_fetching() {
+            self.end_fetch(database, kind, tx, returned);
+            return None;
+        }
+        let run = match (&self.fetched, self.next) {
+            (Some(pages), _) => {
+                EndedRun::Operate { read: self.has_read, is_whole: pages.is_whole() }
+            }
+            (None, NextRun::Optimistic) => EndedRun::Optimistic,
+            (None, _) => EndedRun::Conventional,
+        };
+        database.staging.count_run(kind, run, tx.inner.absent_pages(), tx.is_timed());
+        Some((tx, returned))
+    }
+
+    fn end_fetch<R>(
+        &mut self,
+        database: &Inner,
+        kind: Kind,
+        tx: Transaction,
+        returned: std::thread::Result<R>,
+    ) {
+        // The result is dropped here, since that may panic, too.
+        let drops = AssertUnwindSafe(|| returned.map(drop).is_err());
+        let panicked = catch_unwind(drops).unwrap_or(true);
+        let is_converted = self.next == NextRun::Optimistic;
+        self.next = NextRun::Operate;
+        let Some((fetched, context)) = tx.end_fetch() else { return };
+        database.staging.count_fetch(kind, &fetched, panicked, is_converted);
+        self.has_read = fetched.absent_pages > 0;
+        self.fetched = Some(fetched.pages);
+        if is_converted {
+            self.context = Some(context);
+        }
+    }
+}
