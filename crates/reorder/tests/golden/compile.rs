@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command, thread};
 
-use crate::case::{self, Case, Expected};
+use crate::case::{Case, Expected};
 
 /// Returns what the compiler says about a file; empty if it has no complaint.
 fn complaints(case: &Case, file: &Path) -> String {
@@ -22,7 +22,7 @@ fn sources_and_rewritten_sources_compile_without_warnings() {
     if crate::front_end().is_none() {
         return;
     }
-    let cases = case::all();
+    let cases = crate::cases();
     let check = |part: &[Case]| {
         let mut wrong = String::new();
         for case in part {
