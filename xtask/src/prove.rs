@@ -126,7 +126,7 @@ pub(crate) fn run(root: &Path, request: &Request) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{lanes::Work, *};
 
     #[test]
     fn the_documented_options_are_read() {
@@ -145,7 +145,8 @@ mod tests {
         }
     }
 
-    // A lane that runs another way than by `cargo run` and `cargo test` needs a way to be built.
+    // A lane that runs another way than by `cargo run` and `cargo test` needs a way to be built, as
+    // the hunt of planted bugs has one.
     #[test]
     fn lanes_are_built_without_running() {
         for (lane, budget) in
@@ -153,12 +154,21 @@ mod tests {
         {
             for work in (lane.work)(budget, 7) {
                 let line = work.building().arguments.join(" ");
+                let is_hunt = line.contains(" -- mutants ");
                 let is_built = line.starts_with("build ")
-                    || line.starts_with("test ") && line.ends_with(" --no-run");
+                    || (line.starts_with("test ") || is_hunt) && line.ends_with(" --no-run");
                 assert!(is_built || line == "xtask mutants", "{}: {line}", lane.name);
-                assert!(!line.contains(" -- "), "arguments of the program: {line}");
+                assert!(is_hunt || !line.contains(" -- "), "arguments of the program: {line}");
             }
         }
+    }
+
+    #[test]
+    fn hunt_of_planted_bugs_builds_the_test_programs_of_its_lanes() {
+        let hunt = LANES.iter().find(|lane| lane.name == "mutants").unwrap();
+        let works = (hunt.work)(Budget::Ci, 7).into_iter().map(Work::building);
+        let lines: Vec<_> = works.map(|work| work.arguments.join(" ")).collect();
+        assert!(lines[1].contains(" -- mutants ") && lines[1].ends_with(" --no-run"), "{lines:?}");
     }
 
     #[test]

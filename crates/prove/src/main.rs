@@ -120,12 +120,16 @@ struct Mutants {
     /// The first seed of each lane, decimal or after 0x.
     #[arg(long, default_value = "0", value_parser = parse_seed)]
     seed: u64,
+    /// Build the lanes' test programs, check that their filters match tests, and hunt nothing.
+    #[arg(long)]
+    no_run: bool,
 }
 
 impl Mutants {
     fn choice(self) -> mutants::Choice {
         let time = Duration::from_secs_f64(self.seconds.max(0.1));
-        mutants::Choice { names: self.names, time, seed: self.seed }
+        let Mutants { names, seed, no_run: only_build, .. } = self;
+        mutants::Choice { names, time, seed, only_build }
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Choice {
     pub time: Duration,
     /// First seed of the lanes.
     pub seed: u64,
+    /// Builds the test programs of the lanes, checks their filters, and hunts nothing.
+    pub only_build: bool,
 }
 
 /// A lane that runs longer than this hangs, which counts as a catch. Far more than any lane takes
@@ -56,6 +58,9 @@ fn hunt_all(choice: &Choice) -> io::Result<bool> {
     let mutants = chosen(&choice.names)?;
     // These also build the test programs, which cargo runs.
     filters::check(&mutants)?;
+    if choice.only_build {
+        return Ok(true);
+    }
     for lane in Lane::TESTS {
         if !lane.command(choice).status()?.success() {
             return Err(io::Error::other(format!("the lane `{}` fails by itself", lane.name())));

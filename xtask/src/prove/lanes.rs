@@ -14,6 +14,8 @@ pub(crate) struct Work {
     pub(crate) environment: Vec<(String, String)>,
     /// The folder to run in, from the root of the repository.
     pub(crate) folder: &'static str,
+    /// True if the program itself builds others, which its option `--no-run` only builds.
+    pub(crate) builds_others: bool,
 }
 
 impl fmt::Display for Work {
@@ -32,7 +34,7 @@ impl Work {
     fn cargo(line: &str) -> Work {
         let arguments = line.split_whitespace().map(String::from).collect();
         let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-        Work { program, arguments, environment: Vec::new(), folder: "" }
+        Work { program, arguments, environment: Vec::new(), folder: "", builds_others: false }
     }
 
     fn with(mut self, name: &str, value: impl ToString) -> Work {
@@ -40,9 +42,13 @@ impl Work {
         self
     }
 
-    /// Returns the command that builds what this one runs, and runs nothing. It finds the same
+    /// Returns the command that builds what this one runs, and runs none of it. It finds the same
     /// features and the same folder of built files, so that nothing is built twice.
     pub(super) fn building(mut self) -> Work {
+        if self.builds_others {
+            self.arguments.push("--no-run".into());
+            return self;
+        }
         let end = self.arguments.iter().position(|argument| argument == "--");
         self.arguments.truncate(end.unwrap_or(self.arguments.len()));
         match self.arguments.first().map(String::as_str) {
@@ -265,6 +271,6 @@ fn shuttle(budget: Budget, seed: u64) -> Vec<Work> {
 
 fn mutants(_: Budget, seed: u64) -> Vec<Work> {
     let mut hunt = Work::cargo(&format!("{PROVE} mutants --seed {seed:#x} --seconds 14"));
-    hunt.folder = crate::mutants::COPY;
+    (hunt.folder, hunt.builds_others) = (crate::mutants::COPY, true);
     vec![Work::cargo("xtask mutants"), hunt]
 }
