@@ -150,6 +150,18 @@ pub enum Error {
         /// The limit, in microseconds.
         waited_us: u64,
     },
+    /// The disk has not completed the write of a page in time, while the database was being closed:
+    /// within 30 s of the start of the close, or of the start of the write if that was later.
+    /// Nothing is written any more. What was acknowledged is in the log, and the next opening
+    /// recovers it. The directory stays locked until the write has ended, since a late write would
+    /// replace newer versions of its pages. Check the device; end the process if the write does not
+    /// end.
+    WriteTimeout {
+        /// The page; the write may include the next ones.
+        page: PageId,
+        /// The limit, in microseconds.
+        waited_us: u64,
+    },
     /// The caller asked not to wait for a lock, and the lock could not be granted at once. The
     /// transaction is still active.
     WouldBlock {
@@ -351,8 +363,8 @@ impl fmt::Display for Error {
                 Some(id) if *id == std::process::id() => write!(
                     f,
                     "{} is in use by this process: another handle has it open, or the \
-                     database was closed and a transaction or another call that began before \
-                     has not ended",
+                     database was closed and a transaction, another call or a write that began \
+                     before has not ended",
                     path.display()
                 ),
                 Some(id) => write!(f, "{} is in use by process {id}", path.display()),
@@ -395,6 +407,13 @@ impl fmt::Display for Error {
             ReadTimeout { page, waited_us } => write!(
                 f,
                 "page {page} was not read within {}, and its read goes on: check the device",
+                Micros(*waited_us)
+            ),
+            WriteTimeout { page, waited_us } => write!(
+                f,
+                "page {page} was not written within {} while the database was being closed, and \
+                 its write goes on: check the device; the directory stays locked until the write \
+                 or the process ends, and the next opening recovers what was acknowledged",
                 Micros(*waited_us)
             ),
             WouldBlock { conflict } => {

@@ -624,17 +624,27 @@ impl Database {
     /// calls end in time. Dropping the last handle closes in the same way, but does not wait for
     /// them.
     ///
+    /// From the start of the call on, a read or write of a page that the disk does not complete is
+    /// waited for no longer than 30 s. (So is one for a transaction that is run first. When the
+    /// last handle is dropped, such writes are waited for without a limit until these transactions
+    /// have ended.) Other calls of the operating system are not limited, since a thread cannot
+    /// leave them: the writes and syncs of the log and the superblock, the syncs of the data file,
+    /// the writes of the copies that protect pages from being torn, and reads that a thread does
+    /// itself.
+    ///
     /// # Errors
     /// The database is closed in any case and, in the default commit mode, nothing acknowledged is
     /// lost:
     /// - [`Error::StillInUse`] if transactions, or some of these calls, have not ended after a
     ///   second. The database was closed cleanly; a new opening is refused until they have ended;
     /// - [`Error::ReadTimeout`] if the disk has not completed a read within 30 s;
+    /// - [`Error::WriteTimeout`] if the disk has not completed the write of a page within 30 s. The
+    ///   next opening recovers. It is refused until the write has ended, or the process;
     /// - the error that prevented a clean close, [`Error::Poisoned`], [`Error::Io`],
     ///   [`Error::DiskFull`], [`Error::NoFileDescriptor`] or [`Error::LogFull`]: the next opening
     ///   recovers.
     pub fn close(&self) -> Result<()> {
-        self.inner.check_process()?;
+        self.inner.engine.begin_close()?;
         if let Some(pipeline) = self.default_pipeline.get() {
             pipeline.end();
         }

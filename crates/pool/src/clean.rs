@@ -24,7 +24,8 @@
 //! - CLEANER-4. The first failed write or sync of data stops all writing for good. A second sync
 //!   after a failed one would report a false success; and an area whose batch was not written in
 //!   place must not be overwritten (DOUBLE-WRITE-1). Pages stay dirty, the log keeps their records,
-//!   reopening recovers. A failed log stops it too, and so does a panic on the way.
+//!   reopening recovers. A failed log stops it too, and so do a panic on the way and a write that
+//!   a close has given up (WRITES-2).
 //! - CLEANER-5. Syncs of the data file are serialized, and a failure is known before the next one
 //!   begins.
 //! - CLEANER-6. A page whose change was begun but has no record is not written: the page in place
@@ -46,12 +47,15 @@ use batch::PageBatch;
 pub(crate) use batch::panicked;
 pub(crate) use cleaner::CleanerHandle;
 use double_write::DoubleWrite;
+pub use writes::DirectoryLock;
+use writes::PageWrites;
 
 /// The batches, and the handle of the background cleaner.
 pub(crate) struct PageCleaner {
     double_write: DoubleWrite,
     batches: Vec<Mutex<PageBatch>>,
     batch_pages: usize,
+    pub(crate) writes: PageWrites,
     /// Held over each sync of the data file (CLEANER-5).
     syncing: Mutex<()>,
     pub(crate) handle: CleanerHandle,
@@ -76,6 +80,7 @@ impl PageCleaner {
             double_write,
             batches: (0..areas).map(|area| Mutex::new(PageBatch::new(area, batch_pages))).collect(),
             batch_pages,
+            writes: PageWrites::new(areas, options.close_wait),
             syncing: Mutex::new(()),
             handle: CleanerHandle::default(),
             position: AtomicUsize::new(0),

@@ -67,6 +67,7 @@ mod space;
 mod task_reads;
 mod wal;
 
+pub use clean::DirectoryLock;
 pub use clearway_disk::{IoPriority, IoQueueChoice, IoQueueKind};
 pub use exclusive::ExclusivePage;
 pub use fetched_pages::FetchedPages;

@@ -1,5 +1,7 @@
 //! Options and counters of the pool.
 
+use std::time::Duration;
+
 use clearway_base::{Error, PAGE_SIZE, Result};
 use clearway_disk::{IoQueueKind, IoQueueOptions};
 
@@ -27,6 +29,8 @@ pub struct PoolOptions {
     /// writes. Default: the kernel, through io_uring, where it allows that, otherwise threads; 64
     /// requests in flight.
     pub io: IoQueueOptions,
+    /// The longest wait of a close for a read or write that is under way. Default 30 s.
+    pub close_wait: Duration,
 }
 
 impl Default for PoolOptions {
@@ -38,6 +42,7 @@ impl Default for PoolOptions {
             batches_in_flight: 2,
             background_cleaner: true,
             io: IoQueueOptions::default(),
+            close_wait: Duration::from_secs(30),
         }
     }
 }

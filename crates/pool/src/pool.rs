@@ -23,7 +23,7 @@ use clearway_sync::{
 };
 
 use crate::{
-    PoolOptions, PoolStats, Wal,
+    DirectoryLock, PoolOptions, PoolStats, Wal,
     admission::{PinnedOperations, operations_max},
     clean::{CleanerHandle, PageCleaner},
     data_file::DataFile,
@@ -49,13 +49,11 @@ pub(crate) struct Counters {
     pub(crate) pages_repaired: Counter,
 }
 
-/// The longest wait of a close for reads that are in flight.
-const CLOSE_WAIT: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 30_000 });
-
 /// Pages in memory, each at an address of its own.
 pub struct Pool {
-    /// The queue through which `load` and tasks read. Its completions keep the pool alive (LOAD-2).
-    pub(crate) io: Box<dyn IoQueue>,
+    /// The queue through which `load` and tasks read, and cleaning writes. The completions of reads
+    /// keep the pool alive (LOAD-2), those of writes only the queue (WRITES-1).
+    pub(crate) io: Arc<dyn IoQueue>,
     pub(crate) space: PageSpace,
     pub(crate) slots: Slots,
     pub(crate) data: DataFile,
@@ -76,6 +74,8 @@ pub struct Pool {
     pub(crate) newest_before_log: Mutex<(Lsn, PageId)>,
     /// The first failed write or sync of data; nothing is written after it.
     pub(crate) failure: OnceLock<Error>,
+    /// The longest wait of a close for a read or write that is under way.
+    close_wait: Duration,
 }
 
 impl Pool {
@@ -95,7 +95,7 @@ impl Pool {
         // enough for the cache and for twice the data file, whichever is more.
         let least_bytes = options.cache_bytes.max(data_bytes * 2).next_multiple_of(1 << 20);
         let pool = Arc::new(Pool {
-            io: disk.io_queue(data.file(), &options.io)?,
+            io: Arc::from(disk.io_queue(data.file(), &options.io)?),
             space: PageSpace::reserve(options.max_bytes, least_bytes)?,
             slots: Slots::new(options.capacity_pages()),
             data,
@@ -110,6 +110,7 @@ impl Pool {
             redo_position: AtomicU64::new(u64::MAX),
             newest_before_log: Mutex::new((Lsn::ZERO, PageId(0))),
             failure: OnceLock::new(),
+            close_wait: options.close_wait,
         });
         if options.background_cleaner {
             CleanerHandle::spawn_cleaner(&pool)?;
@@ -225,33 +226,66 @@ impl Pool {
         }
     }
 
+    /// Has each batch of pages hold the lock on the database's directory until its writes have
+    /// ended (WRITES-3). The caller keeps `lock` until it writes no page any more.
+    pub fn hold_directory(&self, lock: &DirectoryLock) {
+        self.cleaning.writes.hold_directory(lock);
+    }
+
+    /// Notes that the pool will be closed. From now on no thread waits for the write of a page
+    /// longer than [`PoolOptions::close_wait`] after this call or, if that is later, after the
+    /// submission of the write: then the pool stops because of [`Error::WriteTimeout`] (WRITES-2).
+    /// To be called before any wait for threads that may clean pages. A second call has no effect.
+    pub fn begin_close(&self) {
+        self.cleaning.writes.begin_close();
+    }
+
     /// Cleans all pages, stops the background threads, and waits for reads that are in flight
     /// (LOAD-2). Tasks that wait for pages, or to be admitted, fail with [`Error::Closed`], now and
     /// later (PAGE-WAITS-4). For threads the pool remains usable, without the cleaner.
     ///
     /// # Errors
     /// As for [`Pool::clean_all`]: nothing is written if the log has failed. The cleaner is stopped
-    /// in any case. [`Error::ReadTimeout`] if a read is not completed within 30 s: its page stays
-    /// mapped for the device, as long as the process runs.
+    /// in any case. [`Error::ReadTimeout`] if a read is not completed within
+    /// [`PoolOptions::close_wait`]: its page stays mapped for the device, as long as the process
+    /// runs. [`Error::WriteTimeout`] if that befell a write, since
+    /// [`begin_close`](Pool::begin_close) at the earliest: the memory that it writes stays.
     pub fn close(&self) -> Result<()> {
+        self.begin_close();
         let cleaned = self.clean_all();
         self.cleaning.handle.stop();
         self.page_waits.refuse();
         // It submits reads, so it ends before the wait for them.
         self.loader.stop();
-        let is_idle = self.io.wait_idle(Instant::now().checked_add(CLOSE_WAIT));
+        let timed_out = self.write_timeout();
+        // After a write that was given up, which is in flight still, there is no more time.
+        let wait = if timed_out.is_some() { Duration::ZERO } else { self.close_wait };
+        let is_idle = self.io.wait_idle(Instant::now().checked_add(wait));
         self.page_waits.fail_all();
         self.pinned_operations.close();
-        if is_idle { cleaned } else { Err(self.unfinished_read()) }
+        match timed_out {
+            Some(error) => Err(error),
+            None if is_idle => cleaned,
+            None => Err(self.unfinished()),
+        }
     }
 
-    /// Returns the error that names a page whose read has not been completed.
+    /// Returns the error of the write that was given up, if the pool stopped because of it.
+    fn write_timeout(&self) -> Option<Error> {
+        self.failure.get().filter(|cause| matches!(cause, Error::WriteTimeout { .. })).cloned()
+    }
+
+    /// Returns the error that names a page whose read, or write, has not been completed.
     #[cold]
-    fn unfinished_read(&self) -> Error {
+    fn unfinished(&self) -> Error {
         let pages = (0..self.slots.len()).filter_map(|slot| self.slots.page(slot));
-        let page = pages.into_iter().find(|page| self.is_loading(*page));
-        let waited_us = CLOSE_WAIT.as_micros() as u64;
-        Error::ReadTimeout { page: page.unwrap_or(PageId::NONE), waited_us }
+        let loading = pages.into_iter().find(|page| self.is_loading(*page));
+        let waited_us = self.close_wait.as_micros() as u64;
+        match (loading, self.cleaning.writes.page_under_way()) {
+            // That of a transaction which is still open.
+            (None, Some(page)) => Error::WriteTimeout { page, waited_us },
+            (page, _) => Error::ReadTimeout { page: page.unwrap_or(PageId::NONE), waited_us },
+        }
     }
 
     /// Returns true if a page is being read in.

@@ -140,6 +140,8 @@ fn evicted_pages_keep_their_contents() {
         };
         let log = Arc::new(NoLog(AtomicU64::new(10)));
         let pool = Pool::open(&ThreadsDisk(MemoryDisk::new()), log.clone(), options).unwrap();
+        let directory: Arc<dyn Send + Sync> = Arc::new(());
+        pool.hold_directory(&directory);
         (0..PAGES).for_each(|page| write(&pool, &log, page));
         pool.clean_all().unwrap();
         let threads: Vec<_> = (0..3)
@@ -155,6 +157,7 @@ fn evicted_pages_keep_their_contents() {
             .collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         (0..PAGES).for_each(|page| read(&pool, page));
+        assert_eq!(Arc::strong_count(&directory), 1, "WRITES-3: no write is under way");
         assert!(pool.stats().evictions > u64::from(PAGES - CACHE), "{:?}", pool.stats());
         assert!(pool.stats().queued_writes > 1);
     });

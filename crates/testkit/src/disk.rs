@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | [`DelayedDisk`] | any disk with slower log flushes, for experiments |
 //! | [`FaultyDisk`] | any disk, with failures, stalls and observation planned by a test |
-//! | [`HeldReadsDisk`] | any disk, with an I/O queue whose requests a test completes |
+//! | [`HeldReadsDisk`] | any disk, with an I/O queue whose reads a test completes |
+//! | [`HeldWritesDisk`] | any disk, with an I/O queue whose writes a test completes |
 //! | [`QueueingDisk`] | any disk whose reads wait for a few servers, for experiments |
 //! | [`SimDisk`] | power failures and faults of every kind, drawn from one seed |
 //!
@@ -13,6 +14,7 @@
 mod delayed;
 mod faulty;
 mod held_reads;
+mod held_writes;
 mod page;
 mod queueing;
 mod sim;
@@ -20,6 +22,7 @@ mod sim;
 pub use delayed::DelayedDisk;
 pub use faulty::{Event, Faults, FaultyDisk, Lasting, Operation};
 pub use held_reads::{HeldReads, HeldReadsDisk};
+pub use held_writes::{HeldWrites, HeldWritesDisk};
 pub use page::{forge_page, seal_page};
 pub use queueing::{QueueingDisk, ReadServers, ServerStats};
 pub use sim::{

@@ -48,7 +48,7 @@ const CONFLICTS: &[&str] = &["Deadlock", "LockTimeout", "WouldBlock", "SelfWait"
 const SPACE: &[&str] = &["LogFull", "DiskFull"];
 /// The errors of any call that a failing disk, or a cache that is too small, explains.
 const FAULTS: &[&str] =
-    &["Io", "NoFileDescriptor", "ReadTimeout", "DiskFull", "BadOption", "Poisoned"];
+    &["Io", "NoFileDescriptor", "ReadTimeout", "WriteTimeout", "DiskFull", "BadOption", "Poisoned"];
 /// The errors that an opening may return.
 const OPENING: &[&str] = &[
     "NotADatabase",

@@ -11,6 +11,8 @@
 //!   has not committed stays registered (TXN-TABLE-6), so the closing checkpoint lists the
 //!   transaction, and the next opening undoes it. A commit record is in the log before the closing
 //!   trailer, or is refused.
+//! - CLOSING-2. No wait of a close for the write of a page lasts longer than the pool allows: the
+//!   pool learns of the close before the first wait for a thread that may clean pages.
 //!
 //! Latch order: the engine's outcome → the mutex of checkpoints and what comes after it.
 
@@ -31,6 +33,7 @@ pub(crate) fn close(
     background: Option<Background>,
 ) -> Result<()> {
     let core = &transactions.core;
+    core.pool.begin_close(); // CLOSING-2
     core.task_work.wait_idle();
     if background.is_some() {
         upkeep::finish_soon(transactions);
@@ -51,11 +54,13 @@ pub(crate) fn close(
     let log = core.log.close();
     // Its cleaner must not outlive the directory's lock. The pages are clean, or stay as they are:
     // the log has failed, or a transaction that the close refuses has changed them meanwhile.
-    let reads = core.pool.close().or_else(|error| match error {
-        Error::ReadTimeout { .. } => Err(error),
-        _ => Ok(()),
-    });
+    let closed = core.pool.close();
     failpoint::pass(Failpoint::LogClosed);
     core.directory.finish_closing();
-    written.and(log).and(reads)
+    match closed {
+        // The cause of the other errors, if there are any.
+        Err(error @ Error::WriteTimeout { .. }) => Err(error),
+        Err(error @ Error::ReadTimeout { .. }) => written.and(log).and(Err(error)),
+        _ => written.and(log),
+    }
 }

@@ -1,18 +1,21 @@
 //! The lock on the database's directory, and what prevents its release.
 //!
 //! Invariants:
-//! - DIRECTORY-1. The directory is locked until closing is done, no transaction is active, and no
-//!   [`Visit`] is under way; then no thread writes to it or reads from it any more. Each of the
-//!   three events rechecks the other two under the mutex, so whichever happens last releases the
-//!   lock. No transaction and no visit begins once the engine is closed (STATES-1). The thread that
-//!   has closed the engine can wait for the release, up to a deadline
+//! - DIRECTORY-1. The engine holds the lock until closing is done, no transaction is active, and no
+//!   [`Visit`] is under way; then no thread writes to the directory or reads from it any more. Each
+//!   of the three events rechecks the other two under the mutex, so whichever happens last releases
+//!   the lock. No transaction and no visit begins once the engine is closed (STATES-1). The thread
+//!   that has closed the engine can wait for the release, up to a deadline
 //!   ([`Directory::wait_for_users`]).
+//! - DIRECTORY-2. The directory is locked as long as any part holds the lock: the opening, the
+//!   engine, or a write of pages that no thread waits for any more (WRITES-3).
 //!
 //! Latch order: the transaction table is read under the mutex, and nothing is latched under it.
 
 use std::{path::PathBuf, sync::Arc, time::Instant};
 
 use clearway_base::{Error, Result};
+use clearway_pool::DirectoryLock;
 use clearway_sync::{Condvar, Mutex};
 
 use crate::{health::EngineHealth, transaction_table::TransactionTable};
@@ -29,7 +32,7 @@ pub(crate) struct Directory {
 
 #[derive(Default)]
 struct DirectoryState {
-    lock: Option<Box<dyn Send + Sync>>,
+    lock: Option<DirectoryLock>,
     visits: u32,
     /// Closing is over.
     done: bool,
@@ -59,7 +62,7 @@ impl Directory {
     }
 
     /// Keeps the lock that the opening has taken.
-    pub(crate) fn keep(&self, lock: Box<dyn Send + Sync>) {
+    pub(crate) fn keep(&self, lock: DirectoryLock) {
         self.state.lock().lock = Some(lock);
     }
 

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Instant};
 use clearway_base::{Error, Result, TreeId};
 use clearway_disk::{Disk, LOCK_FILE};
 use clearway_log::Log;
+use clearway_pool::DirectoryLock;
 use clearway_sync::{Mutex, Process, Stay};
 
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
     diagnosis::CurrentWait,
     finish,
     kinds::{Kind, Kinds},
-    opening,
+    opening::{self, LockedDisk},
     options::{Creation, EngineOptions},
     report::{EngineStats, Holdings, RecoveryReport, VerifyReport},
     superblock::{self, FoundDatabase, VERSION_1},
@@ -68,15 +69,16 @@ impl Engine {
         if is_empty && options.create == Creation::Never && !disk.exists(LOCK_FILE)? {
             return Err(empty(&*disk));
         }
-        let directory = disk.lock()?;
+        let directory: DirectoryLock = Arc::from(disk.lock()?);
+        let locked = LockedDisk { disk: disk.clone(), lock: directory.clone() };
         let (mut opening, mut recovery) = match superblock::find(&*disk)? {
             FoundDatabase::Database(_) if options.create == Creation::New => {
                 return Err(taken(&*disk));
             }
             FoundDatabase::Database(block) if block.version == VERSION_1 => {
-                upgrade(disk, options, block)?
+                upgrade(locked, options, block)?
             }
-            FoundDatabase::Database(block) => opening::recover(disk, options, block)?,
+            FoundDatabase::Database(block) => opening::recover(locked, options, block)?,
             FoundDatabase::Nothing if options.create == Creation::Never => {
                 return Err(empty(&*disk));
             }
@@ -84,8 +86,10 @@ impl Engine {
                 let (path, detail) = (disk.path(), "its creation was interrupted".into());
                 return Err(Error::NotADatabase { path, detail });
             }
-            FoundDatabase::Nothing => opening::create(disk, options, 1)?,
-            FoundDatabase::Unfinished { sequence } => opening::create(disk, options, sequence + 1)?,
+            FoundDatabase::Nothing => opening::create(locked, options, 1)?,
+            FoundDatabase::Unfinished { sequence } => {
+                opening::create(locked, options, sequence + 1)?
+            }
         };
         opening.start_background()?;
         recovery.took = begun.elapsed();
@@ -348,11 +352,23 @@ impl Engine {
         self.core.pool.health()
     }
 
+    /// Notes that the engine will be closed, before a wait for transactions that come first: from
+    /// now on, no thread waits for the write of a page without a limit
+    /// ([`Pool::begin_close`](clearway_pool::Pool::begin_close)).
+    ///
+    /// # Errors
+    /// [`Error::Forked`].
+    pub fn begin_close(&self) -> Result<()> {
+        self.core.check_process()?;
+        self.core.pool.begin_close();
+        Ok(())
+    }
+
     /// Closes the database: what was committed is durable, and the next opening has nothing to
     /// redo. It undoes the transactions that are still active at the close. Every further call
     /// returns [`Error::Closed`]. The directory stays locked until these transactions, and all
     /// running calls of `backup`, `verify`, `checkpoint`, `maintain`, `create_table` and
-    /// `drop_table`, have ended.
+    /// `drop_table`, have ended, and until no page is being written any more.
     ///
     /// A second close waits for the first, and returns the same result.
     ///

@@ -9,7 +9,7 @@ use clearway_base::{
 use clearway_disk::Disk;
 use clearway_lock::{LockTable, Participants};
 use clearway_log::{EpochMark, Lineage, Log, LogStart};
-use clearway_pool::Pool;
+use clearway_pool::{DirectoryLock, Pool};
 use clearway_sync::{Process, atomic::Ordering, plain};
 use clearway_tree::{SpaceMap, Tree, TreeConfig};
 
@@ -39,6 +39,13 @@ use crate::{
 
 /// The catalogue's nodes are whole pages whatever the tables' are: names have their own limit.
 const CATALOGUE_CONFIG: TreeConfig = TreeConfig { node_bytes: PAGE_SIZE };
+
+/// The disk of an engine that is being opened, and the lock on its directory.
+#[derive(Clone)]
+pub(crate) struct LockedDisk {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) lock: DirectoryLock,
+}
 
 /// An engine that is being opened. If it does not get [ready](Opening::ready), it is abandoned:
 /// its threads end, nothing more is written, and nothing of it stays in memory.
@@ -75,6 +82,7 @@ impl Drop for Opening {
         }
         let transactions = &self.transactions;
         let core = &transactions.core;
+        core.pool.begin_close();
         core.directory.refuse_work();
         if let Some(background) = self.background.take() {
             background.stop(core);
@@ -93,7 +101,7 @@ impl Drop for Opening {
 /// Creates a database. Until the superblock says that it is complete, an opening starts over, with
 /// the next `sequence`.
 pub(crate) fn create(
-    disk: Arc<dyn Disk>,
+    LockedDisk { disk, lock }: LockedDisk,
     options: EngineOptions,
     sequence: u64,
 ) -> Result<(Opening, RecoveryReport)> {
@@ -125,6 +133,7 @@ pub(crate) fn create(
     let block = SuperblockFile::create(&*disk, first)?;
     let gate = Arc::new(WalGate::default());
     let pool = Pool::open(&*disk, gate.clone(), options.pool.clone())?;
+    pool.hold_directory(&lock);
     let start = LogStart { tail: Lsn::ZERO, epoch, retention_lsn: Lsn::ZERO, lineage };
     let log = Log::start_as(disk.clone(), options.log.clone(), start)?;
     failpoint::pass(Failpoint::CreationLogged);
@@ -157,7 +166,7 @@ pub(crate) fn create(
 
 /// Opens an existing database, in the format that it has.
 pub(crate) fn recover(
-    disk: Arc<dyn Disk>,
+    LockedDisk { disk, lock }: LockedDisk,
     mut options: EngineOptions,
     block: Superblock,
 ) -> Result<(Opening, RecoveryReport)> {
@@ -171,6 +180,7 @@ pub(crate) fn recover(
     let block = file.get();
     let gate = Arc::new(WalGate::default());
     let pool = Pool::open(&*disk, gate.clone(), options.pool.clone())?;
+    pool.hold_directory(&lock);
     let pass = recovery::forward(&disk, &pool, &options, &block, traced)?;
     failpoint::pass(Failpoint::LogAnalysed);
     let block = raise_epoch(&*disk, &file, &pass)?;

@@ -22,15 +22,12 @@
 //! opening knows: version 1; version 2 with an empty log, whatever the files there hold
 //! (SUPERBLOCK-4); version 2.
 
-use std::sync::Arc;
-
 use clearway_base::{Error, Lsn, Result};
-use clearway_disk::Disk;
 
 use crate::{
     closing,
     core::Core,
-    opening::{self, Opening},
+    opening::{self, LockedDisk, Opening},
     options::EngineOptions,
     report::RecoveryReport,
     superblock::{FORMAT_VERSION, Identity, Superblock},
@@ -38,7 +35,7 @@ use crate::{
 
 /// Opens a database of version 1 as one of version 2.
 pub(crate) fn upgrade(
-    disk: Arc<dyn Disk>,
+    disk: LockedDisk,
     options: EngineOptions,
     block: Superblock,
 ) -> Result<(Opening, RecoveryReport)> {

@@ -4,9 +4,11 @@
 
 use std::{collections::BTreeSet, io::ErrorKind, sync::Arc, thread, time::Duration};
 
-use clearway::{Database, Error, Options, Table};
+use clearway::{Database, Error, LentTransaction, Options, Table};
 use clearway_disk::{Disk, MemoryDisk};
-use clearway_testkit::disk::{DelayedDisk, Faults, FaultyDisk, Lasting, Operation};
+use clearway_testkit::disk::{
+    DelayedDisk, Faults, FaultyDisk, HeldWrites, HeldWritesDisk, Lasting, Operation,
+};
 
 /// Options for a database on `disk`, whose contents outlive the database.
 fn options(disk: &MemoryDisk) -> Options {
@@ -346,4 +348,36 @@ fn one_transaction_too_many_is_an_error_and_breaks_nothing() {
     assert_eq!(db.stats().engine.active, 0);
     db.transact("put", |tx| tx.put(&table, b"k", b"v")).unwrap();
     db.close().unwrap();
+}
+
+/// A transaction of `spawn`, which a close runs first, needs room in the cache. The disk never
+/// completes the write that makes it.
+#[test]
+fn close_does_not_wait_for_a_write_for_ever() {
+    let (disk, writes) = (MemoryDisk::new(), HeldWrites::new());
+    let held = HeldWritesDisk::new(disk.clone(), writes.clone());
+    let small = options(&disk).on_disk(Arc::new(held)).cache_size(512 << 10);
+    // The transaction itself waits for its page, and so for the write, as long as for a lock.
+    let small = small.lock_wait_limit(Some(Duration::from_secs(3_600)));
+    let limit = Duration::from_millis(100);
+    let (db, table) = start(small.engine(|engine| engine.pool.close_wait = limit));
+    db.transact("put", |tx| tx.put(&table, b"a", b"1")).unwrap();
+    writes.hold();
+    let filled = table.clone();
+    let spawned = db.spawn("fill", async move |mut tx: LentTransaction| {
+        for n in 0..100_000u32 {
+            tx.put(&filled, n.to_be_bytes(), [7; 100]).await?;
+        }
+        Ok(())
+    });
+    writes.wait();
+    let closed = db.close().unwrap_err();
+    assert!(matches!(closed, Error::WriteTimeout { waited_us: 100_000, .. }), "{closed}");
+    let text = closed.to_string();
+    assert!(text.contains("check the device; the directory stays locked until"), "{text}");
+    assert!(spawned.unwrap().wait().is_err());
+    drop((table, db));
+    assert!(matches!(options(&disk).open("x"), Err(Error::AlreadyOpen { .. })));
+    writes.let_go();
+    assert_eq!(entries(&disk), [(b"a".to_vec(), b"1".to_vec())]);
 }

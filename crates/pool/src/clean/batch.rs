@@ -12,6 +12,8 @@
 //! The batch's mutex is held over all steps. Its holder takes no other batch, so holders wait for
 //! each other only for the sync of the data file, which one thread does at a time (CLEANER-5).
 
+use std::{ops::Range, sync::Arc};
+
 use clearway_base::{
     Error, Lsn, PAGE_SIZE, PageId, Result,
     failpoint::{self, Failpoint},
@@ -19,14 +21,17 @@ use clearway_base::{
 use clearway_disk::AlignedBuf;
 use clearway_sync::invariant;
 
-use super::{double_write::HEADER_BYTES, image_bytes, writes::write_together};
-use crate::{Pool, data_file, header, load::RUN_PAGES_MAX};
+use super::{
+    image_bytes,
+    writes::{DirectoryLock, WriteResources},
+};
+use crate::{Pool, header, load::RUN_PAGES_MAX};
 
 /// The memory of a batch, and its area of the double-write file.
 pub(super) struct PageBatch {
     area: usize,
-    /// Header block, then one page for each entry.
-    image: AlignedBuf,
+    /// Header block, then one page for each entry. Writes in place own it as well (WRITES-1).
+    image: Arc<AlignedBuf>,
     entries: Vec<BatchEntry>,
 }
 
@@ -39,7 +44,7 @@ struct BatchEntry {
 
 impl PageBatch {
     pub(super) fn new(area: usize, pages: usize) -> PageBatch {
-        let image = AlignedBuf::new(image_bytes(pages));
+        let image = Arc::new(AlignedBuf::new(image_bytes(pages)));
         PageBatch { area, image, entries: Vec::with_capacity(pages) }
     }
 
@@ -49,8 +54,27 @@ impl PageBatch {
 
     fn copy_mut(&mut self, index: usize) -> &mut [u8] {
         let at = image_bytes(index);
-        &mut self.image[at..at + PAGE_SIZE]
+        &mut owned(&mut self.image)[at..at + PAGE_SIZE]
     }
+
+    /// The parts of the image that are written in place together: each with its first page.
+    fn parts(&self) -> Vec<(PageId, Range<usize>)> {
+        let mut index = 0;
+        // Entries are in file order, so a run of neighbours is contiguous in the image too.
+        let runs = self.entries.chunk_by(|left, right| left.page.0 + 1 == right.page.0);
+        let parts = runs.flat_map(|run| run.chunks(RUN_PAGES_MAX)).map(|run| {
+            let bytes = image_bytes(index)..image_bytes(index + run.len());
+            index += run.len();
+            (run[0].page, bytes)
+        });
+        parts.collect()
+    }
+}
+
+/// The image of a batch that is not written in place yet. If a write of an earlier batch still has
+/// it, the pool has stopped (WRITES-2).
+fn owned(image: &mut Arc<AlignedBuf>) -> &mut AlignedBuf {
+    Arc::get_mut(image).expect("WRITES-1: no write has the image")
 }
 
 /// An in-flight batch. In any case, a panic included, its pages leave the batch: clean, dirty with
@@ -103,6 +127,8 @@ impl Pool {
     ) -> Result<usize> {
         // CLEANER-4: checked for each batch, so a failure elsewhere stops this one as well.
         self.check_writable()?;
+        // WRITES-3.
+        let directory = self.cleaning.writes.directory()?;
         // In file order, so that adjacent pages are written together.
         pages.sort_unstable();
         pages.dedup();
@@ -122,7 +148,8 @@ impl Pool {
             in_flight.is_over = true;
             return Ok(0);
         }
-        self.write_out(in_flight.batch, page_lsn_max).inspect_err(|_| in_flight.cancel())?;
+        self.write_out(in_flight.batch, page_lsn_max, directory)
+            .inspect_err(|_| in_flight.cancel())?;
         let written = in_flight.complete();
         self.counters.batches.add(1);
         self.counters.pages_written.add(written as u64);
@@ -169,7 +196,12 @@ impl Pool {
         Some(page_lsn)
     }
 
-    fn write_out(&self, batch: &mut PageBatch, page_lsn_max: Lsn) -> Result<()> {
+    fn write_out(
+        &self,
+        batch: &mut PageBatch,
+        page_lsn_max: Lsn,
+        directory: Option<DirectoryLock>,
+    ) -> Result<()> {
         // Check once more: a page that was poisoned after the first check may be among the copies.
         self.check_writable()?;
         // Redo may have recreated pages that the file lost with its last extension.
@@ -184,12 +216,12 @@ impl Pool {
         }
         let double_write = &self.cleaning.double_write;
         let entries = batch.entries.iter().map(|entry| (entry.page, entry.checksum));
-        let image = &mut batch.image[..image_bytes(batch.entries.len())];
+        let image = &mut owned(&mut batch.image)[..image_bytes(batch.entries.len())];
         // DOUBLE-WRITE-1: the copy is durable in the double-write file before the first byte is
         // written in place.
         let safe = double_write.write(batch.area, entries, image);
         failpoint::pass(Failpoint::CopiesSafe);
-        match safe.and_then(|()| self.write_in_place(batch)) {
+        match safe.and_then(|()| self.write_in_place(batch, directory)) {
             Ok(()) => {
                 failpoint::pass(Failpoint::PagesSynced);
                 double_write.finish(batch.area);
@@ -202,16 +234,11 @@ impl Pool {
     }
 
     /// Writes the copies in place, adjacent ones together, and makes them durable.
-    fn write_in_place(&self, batch: &PageBatch) -> Result<()> {
-        let mut image = &batch.image[HEADER_BYTES..];
-        // Entries are in file order, so a run of neighbours is contiguous in the image too.
-        let runs = batch.entries.chunk_by(|left, right| left.page.0 + 1 == right.page.0);
-        let parts = runs.flat_map(|run| run.chunks(RUN_PAGES_MAX)).map(|run| {
-            let (bytes, rest) = image.split_at(run.len() * PAGE_SIZE);
-            image = rest;
-            (data_file::offset(run[0].page), bytes)
-        });
-        write_together(&*self.io, &self.data.shared_file(), parts)?;
+    fn write_in_place(&self, batch: &PageBatch, directory: Option<DirectoryLock>) -> Result<()> {
+        let (image, queue) = (batch.image.clone(), self.io.clone());
+        let resources = WriteResources { image, queue, _directory: directory };
+        let file = self.data.shared_file();
+        self.cleaning.writes.write_together(batch.area, &file, &resources, &batch.parts())?;
         failpoint::pass(Failpoint::PagesWritten);
         self.sync_in_place()
     }

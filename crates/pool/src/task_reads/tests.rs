@@ -41,6 +41,7 @@ impl Scene {
             cache_bytes: 64 * PAGE_SIZE as u64,
             max_bytes: 1 << 30,
             background_cleaner,
+            close_wait: Duration::from_millis(300),
             ..PoolOptions::default()
         };
         let pool = Pool::open(&held, Arc::new(DurableLog), options).unwrap();

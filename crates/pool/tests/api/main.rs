@@ -3,6 +3,7 @@
 
 mod durability;
 mod eviction;
+mod held_writes;
 mod latches;
 mod load;
 mod rec_lsn;

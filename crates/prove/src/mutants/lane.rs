@@ -34,6 +34,8 @@ pub(super) enum Lane {
     Needs,
     /// The pool's test of pages that are evicted together.
     Evictions,
+    /// The pool's tests of closes while the disk does not complete a write.
+    Closes,
     /// The tests of tasks, of the façade's and of the transactions'.
     Tasks,
     /// The tests of what passes from one thread or task to another: a grant that is not picked up,
@@ -78,7 +80,7 @@ impl Tests {
 
 impl Lane {
     /// All lanes.
-    const ALL: [Lane; 17] = [
+    const ALL: [Lane; 18] = [
         Lane::Simulation,
         Lane::Images,
         Lane::Creations,
@@ -93,12 +95,13 @@ impl Lane {
         Lane::Upkeep,
         Lane::Needs,
         Lane::Evictions,
+        Lane::Closes,
         Lane::Tasks,
         Lane::Handovers,
         Lane::Staging,
     ];
     /// The lanes that are tests of a crate.
-    pub(super) const TESTS: [Lane; 13] = [
+    pub(super) const TESTS: [Lane; 14] = [
         Lane::Specs,
         Lane::Locks,
         Lane::Intents,
@@ -109,6 +112,7 @@ impl Lane {
         Lane::Upkeep,
         Lane::Needs,
         Lane::Evictions,
+        Lane::Closes,
         Lane::Tasks,
         Lane::Handovers,
         Lane::Staging,
@@ -136,6 +140,7 @@ impl Lane {
             Lane::Upkeep => "upkeep",
             Lane::Needs => "needs",
             Lane::Evictions => "evictions",
+            Lane::Closes => "closes",
             Lane::Tasks => "tasks",
             Lane::Handovers => "handovers",
             Lane::Staging => "staging",
@@ -158,6 +163,7 @@ impl Lane {
                 ("-p clearway-tree --test api", &["gives_its_pins", "few_pages_can_be_evicted"])
             }
             Lane::Evictions => ("-p clearway-pool --test api", &["evicted_together"]),
+            Lane::Closes => ("-p clearway-pool --test api", &["held_writes::"]),
             Lane::Tasks => {
                 ("-p clearway-txn -p clearway --test hunts", &["tasks::", "cancelled::"])
             }

@@ -10,6 +10,7 @@ mod deallocations;
 
 mod early_release;
 mod foreign_log;
+mod held_writes;
 mod invariants_durability;
 mod invariants_isolation;
 mod limits;

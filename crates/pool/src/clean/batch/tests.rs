@@ -1,4 +1,4 @@
-//! A batch when a write panics, and when a sync fails.
+//! A batch when a write panics or does not end, and when a sync fails.
 
 use std::{
     io::ErrorKind,
@@ -8,7 +8,7 @@ use std::{
 };
 
 use clearway_disk::{Disk, MemoryDisk};
-use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
+use clearway_testkit::disk::{Faults, FaultyDisk, HeldWrites, HeldWritesDisk, Operation};
 
 use clearway_sync::{Mutex, thread};
 
@@ -19,6 +19,7 @@ fn open(disk: &dyn Disk, background_cleaner: bool) -> Arc<Pool> {
     let options = PoolOptions {
         cache_bytes: 128 * PAGE_SIZE as u64,
         background_cleaner,
+        close_wait: Duration::from_millis(100),
         ..PoolOptions::default()
     };
     let pool = Pool::open(disk, Arc::new(DurableLog), options).unwrap();
@@ -109,4 +110,21 @@ fn failed_sync_stops_the_batches_beside_it() {
         assert!(second.join().unwrap().is_err(), "its write may be the one that failed");
     });
     assert!(pool.space.frame(PageId(6)).is_dirty());
+}
+
+/// The device may read the image of a batch until the last of its writes has ended.
+#[test]
+fn image_belongs_to_the_writes_that_a_close_has_given_up() {
+    let writes = HeldWrites::new();
+    let pool = open(&HeldWritesDisk::new(MemoryDisk::new(), writes.clone()), false);
+    change(&pool, PageId(5));
+    change(&pool, PageId(9));
+    writes.hold();
+    assert!(matches!(pool.close(), Err(Error::WriteTimeout { page: PageId(5), .. })));
+    let owners = || Arc::strong_count(&pool.cleaning.batch().image);
+    assert_eq!(owners(), 3);
+    assert!(writes.complete_one());
+    assert_eq!(owners(), 2);
+    writes.let_go();
+    assert_eq!(owners(), 1);
 }
