@@ -2,14 +2,9 @@
 //! `docs/testing-models.md`. A hang is a failure.
 #![cfg(shuttle)]
 
-use std::{
-    future::{Future, poll_fn},
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    task::Poll,
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use clearway::{
@@ -20,6 +15,7 @@ use clearway_sync::{
     block_on,
     schedules::{check, random},
 };
+use clearway_testkit::polled_once;
 
 fn open() -> (Database, Table) {
     let options = Options::in_memory().cache_size(48 * 8192).time_one_in(0).background(false);
@@ -42,16 +38,6 @@ fn add_one(tx: &mut Transaction, table: &Table) -> Result<u8> {
     let old = tx.get_for_update(table, b"n")?.map_or(0, |row| row[0]);
     tx.put(table, b"n", [old + 1])?;
     Ok(old + 1)
-}
-
-/// Polls a future once. If it waits, drops it and returns `None`.
-async fn polled_once<F: Future>(future: F) -> Option<F::Output> {
-    let mut future = pin!(future);
-    poll_fn(|cx| match future.as_mut().poll(cx) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => Poll::Ready(None),
-    })
-    .await
 }
 
 async fn add_one_as_task(mut tx: LentTransaction, table: &Table) -> Result<u8> {

@@ -3,7 +3,6 @@
 #![cfg(shuttle)]
 
 use std::{
-    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::SeqCst},
@@ -13,13 +12,14 @@ use std::{
 
 use clearway_base::{Lsn, PAGE_SIZE, PageId, Result};
 use clearway_disk::{
-    Disk, File, IoQueue, IoQueueKind, IoQueueOptions, IoQueueStats, IoRequest, MemoryDisk, OpenMode,
+    Disk, File, IoQueue, IoQueueKind, IoQueueOptions, IoQueueStats, IoRequest, MemoryDisk,
 };
 use clearway_pool::{Pool, PoolOptions, Wal};
 use clearway_sync::{
     schedules::{check, random},
     thread,
 };
+use clearway_testkit::forward_disk;
 
 /// Pages of the cache, the least that there are; four of them are evicted together.
 const CACHE: u32 = 16;
@@ -70,49 +70,12 @@ impl IoQueue for ThreadsQueue {
 }
 
 impl Disk for ThreadsDisk {
-    fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>> {
-        self.0.open(name, mode)
-    }
-
-    fn exists(&self, name: &str) -> Result<bool> {
-        self.0.exists(name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.0.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        self.0.remove(name)
-    }
-
-    fn list(&self, dir: &str) -> Result<Vec<String>> {
-        self.0.list(dir)
-    }
-
-    fn create_dir(&self, dir: &str) -> Result<()> {
-        self.0.create_dir(dir)
-    }
-
-    fn sync_dir(&self, dir: &str) -> Result<()> {
-        self.0.sync_dir(dir)
-    }
-
-    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
-        self.0.lock()
-    }
-
-    fn random(&self) -> Result<u64> {
-        self.0.random()
-    }
-
     fn io_queue(&self, _: &dyn File, _: &IoQueueOptions) -> Result<Box<dyn IoQueue>> {
         Ok(Box::new(ThreadsQueue::default()))
     }
 
-    fn path(&self) -> PathBuf {
-        self.0.path()
-    }
+    forward_disk!(0);
+    forward_disk!(0; open);
 }
 
 /// Writes the bytes that `page` has for good.

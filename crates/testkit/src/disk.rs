@@ -9,10 +9,15 @@
 //! | [`QueueingDisk`] | any disk whose reads wait for a few servers, for experiments |
 //! | [`SimDisk`] | power failures and faults of every kind, drawn from one seed |
 //!
+//! A disk of a test that wraps another one writes only what it changes:
+//! [`forward_disk`](crate::forward_disk), [`forward_file`](crate::forward_file).
+//!
 //! [`forge_page`] changes a page of any of them in a way that its checksum does not reveal.
 
 mod delayed;
 mod faulty;
+#[doc(hidden)]
+pub mod forward;
 mod held_reads;
 mod held_writes;
 mod page;

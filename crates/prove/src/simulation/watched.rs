@@ -4,11 +4,12 @@
 //! was opened when the file was a spare (a reserved segment with another name). So this disk
 //! follows each name through renames.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use clearway_base::{Lsn, Result};
 use clearway_disk::{Disk, File, OpenMode};
 use clearway_sync::Mutex;
+use clearway_testkit::{forward_disk, forward_file};
 
 use crate::oracles::{Verdict, Violation, WriteAhead};
 
@@ -89,10 +90,6 @@ impl Disk for WatchedDisk {
         Ok(Arc::new(WatchedFile { file, name: self.watch.name(name), watch: self.watch.clone() }))
     }
 
-    fn exists(&self, name: &str) -> Result<bool> {
-        self.disk.exists(name)
-    }
-
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         self.watch.observe(|observer| observer.unname(from));
         self.disk.rename(from, to)?;
@@ -107,29 +104,7 @@ impl Disk for WatchedDisk {
         Ok(())
     }
 
-    fn list(&self, dir: &str) -> Result<Vec<String>> {
-        self.disk.list(dir)
-    }
-
-    fn create_dir(&self, dir: &str) -> Result<()> {
-        self.disk.create_dir(dir)
-    }
-
-    fn sync_dir(&self, dir: &str) -> Result<()> {
-        self.disk.sync_dir(dir)
-    }
-
-    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
-        self.disk.lock()
-    }
-
-    fn random(&self) -> Result<u64> {
-        self.disk.random()
-    }
-
-    fn path(&self) -> PathBuf {
-        self.disk.path()
-    }
+    forward_disk!(disk; exists, list, create_dir, sync_dir, lock, random, path);
 }
 
 struct WatchedFile {
@@ -146,10 +121,6 @@ impl WatchedFile {
 }
 
 impl File for WatchedFile {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        self.file.read_at(buf, offset)
-    }
-
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         self.before_write(offset, buf);
         self.file.write_at(buf, offset)
@@ -163,27 +134,5 @@ impl File for WatchedFile {
         Ok(())
     }
 
-    fn sync_data(&self) -> Result<()> {
-        self.file.sync_data()
-    }
-
-    fn sync_all(&self) -> Result<()> {
-        self.file.sync_all()
-    }
-
-    fn len(&self) -> Result<u64> {
-        self.file.len()
-    }
-
-    fn set_len(&self, len: u64) -> Result<()> {
-        self.file.set_len(len)
-    }
-
-    fn allocate(&self, offset: u64, len: u64) -> Result<()> {
-        self.file.allocate(offset, len)
-    }
-
-    fn path(&self) -> PathBuf {
-        self.file.path()
-    }
+    forward_file!(file; read_at, sync_data, sync_all, len, set_len, allocate, path);
 }

@@ -6,14 +6,16 @@
 
 use std::{
     num::NonZeroU64,
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use clearway_base::Result;
-use clearway_disk::{Disk, File, IoQueue, IoQueueOptions, MemoryDisk, OpenMode, OsDisk};
+use clearway_disk::{Disk, File, MemoryDisk, OpenMode, OsDisk};
 use clearway_sync::thread;
+
+use crate::{forward_disk, forward_file};
 
 /// Files whose names start with this are delayed.
 const DELAYED_PREFIX: &str = "log/";
@@ -58,45 +60,8 @@ impl<D: Disk> Disk for DelayedDisk<D> {
         Ok(Arc::new(DelayedFile { inner, delay: self.delay }))
     }
 
-    fn exists(&self, name: &str) -> Result<bool> {
-        self.inner.exists(name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        self.inner.remove(name)
-    }
-
-    fn list(&self, dir: &str) -> Result<Vec<String>> {
-        self.inner.list(dir)
-    }
-
-    fn create_dir(&self, dir: &str) -> Result<()> {
-        self.inner.create_dir(dir)
-    }
-
-    fn sync_dir(&self, dir: &str) -> Result<()> {
-        self.inner.sync_dir(dir)
-    }
-
-    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
-        self.inner.lock()
-    }
-
-    fn random(&self) -> Result<u64> {
-        self.inner.random()
-    }
-
-    fn io_queue(&self, probe: &dyn File, options: &IoQueueOptions) -> Result<Box<dyn IoQueue>> {
-        self.inner.io_queue(probe, options)
-    }
-
-    fn path(&self) -> PathBuf {
-        self.inner.path()
-    }
+    forward_disk!(inner);
+    forward_disk!(inner; io_queue);
 }
 
 struct DelayedFile {
@@ -131,14 +96,6 @@ pub(super) fn sleep_precisely(time: Duration) {
 }
 
 impl File for DelayedFile {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        self.inner.read_at(buf, offset)
-    }
-
-    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
-        self.inner.write_at(buf, offset)
-    }
-
     fn write_durable_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         self.delayed(|| self.inner.write_durable_at(buf, offset))
     }
@@ -151,21 +108,7 @@ impl File for DelayedFile {
         self.delayed(|| self.inner.sync_all())
     }
 
-    fn len(&self) -> Result<u64> {
-        self.inner.len()
-    }
-
-    fn set_len(&self, len: u64) -> Result<()> {
-        self.inner.set_len(len)
-    }
-
-    fn allocate(&self, offset: u64, len: u64) -> Result<()> {
-        self.inner.allocate(offset, len)
-    }
-
-    fn path(&self) -> PathBuf {
-        self.inner.path()
-    }
+    forward_file!(inner; read_at, write_at, len, set_len, allocate, path);
 }
 
 #[cfg(test)]

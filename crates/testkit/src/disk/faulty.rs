@@ -21,11 +21,13 @@
 //! A hook ([`Faults::watch`]) sees every operation before it happens; it may record it, block it
 //! (a stalled device) or fail it.
 
-use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, io, sync::Arc};
 
 use clearway_base::{Error, Result};
 use clearway_disk::{Disk, File, OpenMode};
 use clearway_sync::Mutex;
+
+use crate::{forward_disk, forward_file};
 
 /// The kinds of operation that can be made to fail, and are counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -201,10 +203,6 @@ impl<D: Disk> Disk for FaultyDisk<D> {
         Ok(Arc::new(FaultyFile { inner, name: name.to_string(), faults: self.faults.clone() }))
     }
 
-    fn exists(&self, name: &str) -> Result<bool> {
-        self.inner.exists(name)
-    }
-
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         self.check(Operation::Rename, "rename", from)?;
         self.inner.rename(from, to)
@@ -213,10 +211,6 @@ impl<D: Disk> Disk for FaultyDisk<D> {
     fn remove(&self, name: &str) -> Result<()> {
         self.check(Operation::Remove, "remove", name)?;
         self.inner.remove(name)
-    }
-
-    fn list(&self, dir: &str) -> Result<Vec<String>> {
-        self.inner.list(dir)
     }
 
     fn create_dir(&self, dir: &str) -> Result<()> {
@@ -229,17 +223,7 @@ impl<D: Disk> Disk for FaultyDisk<D> {
         self.inner.sync_dir(dir)
     }
 
-    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
-        self.inner.lock()
-    }
-
-    fn random(&self) -> Result<u64> {
-        self.inner.random()
-    }
-
-    fn path(&self) -> PathBuf {
-        self.inner.path()
-    }
+    forward_disk!(inner; exists, list, lock, random, path);
 }
 
 struct FaultyFile {
@@ -294,10 +278,6 @@ impl File for FaultyFile {
         self.inner.sync_all()
     }
 
-    fn len(&self) -> Result<u64> {
-        self.inner.len()
-    }
-
     fn set_len(&self, len: u64) -> Result<()> {
         self.check(Operation::SetLen, "set the length of", len, &[])?;
         self.inner.set_len(len)
@@ -308,9 +288,7 @@ impl File for FaultyFile {
         self.inner.allocate(offset, len)
     }
 
-    fn path(&self) -> PathBuf {
-        self.inner.path()
-    }
+    forward_file!(inner; len, path);
 }
 
 #[cfg(test)]

@@ -1,15 +1,13 @@
 //! Any disk, with an I/O queue whose reads a test completes: in an order drawn from a seed, late,
 //! with errors, or never. The submitting thread writes.
 
-use std::{io, path::PathBuf, sync::Arc, time::Instant};
+use std::{io, sync::Arc, time::Instant};
 
 use clearway_base::{Error, Result};
-use clearway_disk::{
-    Disk, File, IoQueue, IoQueueKind, IoQueueOptions, IoQueueStats, IoRequest, OpenMode,
-};
+use clearway_disk::{Disk, File, IoQueue, IoQueueKind, IoQueueOptions, IoQueueStats, IoRequest};
 use clearway_sync::{Condvar, Mutex};
 
-use crate::Random;
+use crate::{Random, forward_disk};
 
 /// The path in errors of requests that a test has failed.
 const HELD: &str = "held";
@@ -186,47 +184,10 @@ impl Drop for HoldingQueue {
 }
 
 impl<D: Disk> Disk for HeldReadsDisk<D> {
-    fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>> {
-        self.inner.open(name, mode)
-    }
-
-    fn exists(&self, name: &str) -> Result<bool> {
-        self.inner.exists(name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        self.inner.remove(name)
-    }
-
-    fn list(&self, dir: &str) -> Result<Vec<String>> {
-        self.inner.list(dir)
-    }
-
-    fn create_dir(&self, dir: &str) -> Result<()> {
-        self.inner.create_dir(dir)
-    }
-
-    fn sync_dir(&self, dir: &str) -> Result<()> {
-        self.inner.sync_dir(dir)
-    }
-
-    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
-        self.inner.lock()
-    }
-
-    fn random(&self) -> Result<u64> {
-        self.inner.random()
-    }
-
     fn io_queue(&self, _: &dyn File, _: &IoQueueOptions) -> Result<Box<dyn IoQueue>> {
         Ok(Box::new(HoldingQueue(self.reads.clone())))
     }
 
-    fn path(&self) -> PathBuf {
-        self.inner.path()
-    }
+    forward_disk!(inner);
+    forward_disk!(inner; open);
 }

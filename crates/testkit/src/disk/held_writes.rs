@@ -1,13 +1,13 @@
 //! Any disk, with an I/O queue whose writes a test completes: late, or never. Reads, and the writes
 //! that are submitted before the test holds them, go to the queue of the inner disk.
 
-use std::{path::PathBuf, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use clearway_base::Result;
-use clearway_disk::{
-    Disk, File, IoQueue, IoQueueKind, IoQueueOptions, IoQueueStats, IoRequest, OpenMode,
-};
+use clearway_disk::{Disk, File, IoQueue, IoQueueKind, IoQueueOptions, IoQueueStats, IoRequest};
 use clearway_sync::{Condvar, Mutex};
+
+use crate::forward_disk;
 
 /// The writes that were submitted to the disk's I/O queues and are not completed. Clones share
 /// them.
@@ -144,49 +144,12 @@ impl Drop for HoldingQueue {
 }
 
 impl<D: Disk> Disk for HeldWritesDisk<D> {
-    fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>> {
-        self.inner.open(name, mode)
-    }
-
-    fn exists(&self, name: &str) -> Result<bool> {
-        self.inner.exists(name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        self.inner.remove(name)
-    }
-
-    fn list(&self, dir: &str) -> Result<Vec<String>> {
-        self.inner.list(dir)
-    }
-
-    fn create_dir(&self, dir: &str) -> Result<()> {
-        self.inner.create_dir(dir)
-    }
-
-    fn sync_dir(&self, dir: &str) -> Result<()> {
-        self.inner.sync_dir(dir)
-    }
-
-    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
-        self.inner.lock()
-    }
-
-    fn random(&self) -> Result<u64> {
-        self.inner.random()
-    }
-
     fn io_queue(&self, probe: &dyn File, options: &IoQueueOptions) -> Result<Box<dyn IoQueue>> {
         let inner = self.inner.io_queue(probe, options)?;
         self.writes.0.state.lock().queues += 1;
         Ok(Box::new(HoldingQueue { inner, writes: self.writes.clone() }))
     }
 
-    fn path(&self) -> PathBuf {
-        self.inner.path()
-    }
+    forward_disk!(inner);
+    forward_disk!(inner; open);
 }

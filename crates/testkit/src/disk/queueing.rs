@@ -28,11 +28,12 @@ mod io_queue;
 mod measurement;
 mod servers;
 
-use std::{os::fd::BorrowedFd, path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use clearway_base::Result;
 use clearway_disk::{Disk, File, IoQueue, IoQueueOptions, OpenMode};
 
+use crate::{forward_disk, forward_file};
 use io_queue::ServedQueue;
 pub use measurement::ServerStats;
 pub use servers::ReadServers;
@@ -62,46 +63,12 @@ impl<D: Disk> Disk for QueueingDisk<D> {
         Ok(Arc::new(QueueingFile { inner, servers: self.servers.clone() }))
     }
 
-    fn exists(&self, name: &str) -> Result<bool> {
-        self.inner.exists(name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        self.inner.remove(name)
-    }
-
-    fn list(&self, dir: &str) -> Result<Vec<String>> {
-        self.inner.list(dir)
-    }
-
-    fn create_dir(&self, dir: &str) -> Result<()> {
-        self.inner.create_dir(dir)
-    }
-
-    fn sync_dir(&self, dir: &str) -> Result<()> {
-        self.inner.sync_dir(dir)
-    }
-
-    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
-        self.inner.lock()
-    }
-
-    fn random(&self) -> Result<u64> {
-        self.inner.random()
-    }
-
     fn io_queue(&self, probe: &dyn File, options: &IoQueueOptions) -> Result<Box<dyn IoQueue>> {
         let inner = self.inner.io_queue(probe, options)?;
         Ok(Box::new(ServedQueue::new(inner, self.servers.clone())))
     }
 
-    fn path(&self) -> PathBuf {
-        self.inner.path()
-    }
+    forward_disk!(inner);
 }
 
 struct QueueingFile {
@@ -118,42 +85,20 @@ impl File for QueueingFile {
         }
     }
 
-    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
-        self.inner.write_at(buf, offset)
-    }
-
-    fn write_durable_at(&self, buf: &[u8], offset: u64) -> Result<()> {
-        self.inner.write_durable_at(buf, offset)
-    }
-
-    fn sync_data(&self) -> Result<()> {
-        self.inner.sync_data()
-    }
-
-    fn sync_all(&self) -> Result<()> {
-        self.inner.sync_all()
-    }
-
-    fn len(&self) -> Result<u64> {
-        self.inner.len()
-    }
-
-    fn set_len(&self, len: u64) -> Result<()> {
-        self.inner.set_len(len)
-    }
-
-    fn allocate(&self, offset: u64, len: u64) -> Result<()> {
-        self.inner.allocate(offset, len)
-    }
-
-    /// Used by the inner disk's queue only, for writes, and for reads while the delay is off.
-    fn io_descriptor(&self, memory: *const [u8], offset: u64) -> Option<BorrowedFd<'_>> {
-        self.inner.io_descriptor(memory, offset)
-    }
-
-    fn path(&self) -> PathBuf {
-        self.inner.path()
-    }
+    // The queue of the inner disk uses the descriptor, and no other code: for writes, and for reads
+    // while the delay is off.
+    forward_file!(inner; io_descriptor);
+    forward_file!(
+        inner;
+        write_at,
+        write_durable_at,
+        sync_data,
+        sync_all,
+        len,
+        set_len,
+        allocate,
+        path
+    );
 }
 
 #[cfg(test)]

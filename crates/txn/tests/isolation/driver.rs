@@ -1,15 +1,10 @@
 //! A session's transaction, under each driver.
 
-use std::{
-    future::{Future, poll_fn},
-    ops::Bound,
-    pin::pin,
-    sync::Arc,
-    task::Poll,
-};
+use std::{ops::Bound, sync::Arc};
 
 use clearway_base::Result;
 use clearway_lock::{AbsoluteMode, WaitLimit};
+use clearway_testkit::polled_once;
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Committed, Engine, Kind, Savepoint, Table, TableCursor, Transaction};
 
@@ -48,16 +43,6 @@ macro_rules! drive {
             },
         }
     };
-}
-
-/// Polls a future once. If it waits, drops it and returns `None`.
-async fn polled_once<F: Future>(future: F) -> Option<F::Output> {
-    let mut future = pin!(future);
-    poll_fn(|cx| match future.as_mut().poll(cx) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => Poll::Ready(None),
-    })
-    .await
 }
 
 impl DrivenTransaction {

@@ -10,22 +10,13 @@ use clearway_sync::{
     block_on,
     schedules::{check, random},
 };
+use clearway_testkit::polled_once;
 use clearway_txn::Kind;
 
 use super::*;
 
 /// The amounts of the transfers from "a" to "b", modulo 256: of the two tasks and of the thread.
 const AMOUNTS: [u8; 3] = [1, 254, 4];
-
-/// Polls a future once. If it waits, drops it and returns `None`.
-async fn polled_once<F: Future>(future: F) -> Option<F::Output> {
-    let mut future = pin!(future);
-    poll_fn(|cx| match future.as_mut().poll(cx) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => Poll::Ready(None),
-    })
-    .await
-}
 
 /// The keys in the order in which a transfer locks them. The second task takes the other order.
 fn order(n: usize) -> [&'static [u8]; 2] {
