@@ -75,6 +75,11 @@ impl<const SUB_BITS: u32> LogHistogram<SUB_BITS> {
         self.total
     }
 
+    /// Returns the sum of the values.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
     /// Returns the largest value; 0 if nothing was recorded.
     pub fn max(&self) -> u64 {
         self.max

@@ -512,7 +512,8 @@ impl Database {
     /// Returns the counters of each type of transaction since the database was opened, by name.
     pub fn type_stats(&self) -> Vec<TypeStats> {
         let is_own = self.inner.check_process().is_ok();
-        if is_own { self.inner.statistics.types(&self.inner.staging) } else { Vec::new() }
+        let Inner { statistics, staging, engine, .. } = &*self.inner;
+        if is_own { statistics.types(staging, engine) } else { Vec::new() }
     }
 
     /// Returns the report of the recovery at opening.

@@ -273,6 +273,7 @@ mod range;
 mod scan;
 
 mod async_runner;
+mod run_stats;
 mod runner;
 mod staged_run;
 mod statistics;
@@ -290,7 +291,8 @@ pub use clearway_pool::{IoQueueChoice, IoQueueKind, PoolStats};
 pub use clearway_tree::{Direction, LevelReport, TreeReport};
 pub use clearway_txn::{
     BlockingTransaction, Creation, CurrentWait, DeadlockReport, EngineStats, GrantToPoll, HotKey,
-    LockWaits, RecoveryReport, Savepoint, TableReport, VerifyReport, WaitCounts, WaitsOf,
+    LockWaits, RecoveryReport, Savepoint, TableReport, VerifyReport, WaitCounts, WaitTotals,
+    WaitsOf,
 };
 pub use database::Database;
 pub use lending::LentTransaction;
@@ -298,6 +300,7 @@ pub use options::{CommitMode, LockWait, Options};
 pub use pending::Pending;
 pub use pipeline::{Pipeline, PipelineOptions, PipelineStats, Ticket};
 pub use range::{KeyRange, Prefix, prefix};
+pub use run_stats::RunStats;
 pub use scan::{Cursor, Entry, EntryRef, Scan};
 pub use staging::{Stage, Staging, StagingStats};
 pub use statistics::{Stats, TypeStats};

@@ -22,10 +22,10 @@ use std::{cell::Cell, sync::Arc};
 use clearway_base::{Error, Result};
 use clearway_log::Log;
 use clearway_sync::{CachePadded, Counter, Process, Sharded};
-use clearway_txn::{EngineStats, KINDS_MAX, Kind, Kinds, LockWaits};
+use clearway_txn::{Engine, EngineStats, KINDS_MAX, Kind, Kinds, LockWaits};
 
 use crate::{
-    CommitMode, StagingStats, TypeTimings,
+    CommitMode, RunStats, StagingStats, TypeTimings,
     staging::StagingPolicies,
     timings::{Began, Countdown, Timings},
 };
@@ -79,6 +79,8 @@ pub struct TypeStats {
     /// else in that time. The time of a closure includes its waits (for locks, pages and log space)
     /// and all its attempts.
     pub long_steps: u64,
+    /// The time of the transactions, and their waits for locks and for pages.
+    pub runs: RunStats,
     /// Counters of two-stage execution; all zero for a type that never had a fetch stage.
     pub staging: StagingStats,
 }
@@ -285,8 +287,18 @@ impl Statistics {
         self.shards.mine().timings.types(&self.kinds)
     }
 
+    /// Returns the runs of a type and their waits. Reads some hundred counters and takes the few
+    /// mutexes of the timings; the difference of two values ([`RunStats::since`]) is a window.
+    pub(crate) fn runs(&self, kind: Kind, engine: &Engine) -> RunStats {
+        // The waits last: they are counted before the run.
+        let events = self.shards.iter().flat_map(|shard| &shard.counters[kind.index()].0);
+        let runs = events.map(Counter::get).sum();
+        let (timed_runs, timed_run_ns) = self.shards.mine().timings.timed(kind);
+        RunStats { runs, timed_runs, timed_run_ns, waits: engine.wait_totals(kind) }
+    }
+
     /// Returns the sums over all shards, by name; types without any event are left out.
-    pub(crate) fn types(&self, staging: &StagingPolicies) -> Vec<TypeStats> {
+    pub(crate) fn types(&self, staging: &StagingPolicies, engine: &Engine) -> Vec<TypeStats> {
         let names = self.kinds.names();
         let sum = |number: usize, what: Count| -> u64 {
             self.shards.iter().map(|shard| shard.counters[number].0[what as usize].get()).sum()
@@ -301,9 +313,10 @@ impl Statistics {
                 retries: sum(number, Count::Retry),
                 panics: sum(number, Count::Panic),
                 long_steps: self.shards.iter().map(|shard| shard.long_steps[number].get()).sum(),
+                runs: self.runs(Kind::of_index(number), engine),
                 staging: staging.stats(number),
             })
-            .filter(|t| t.commits + t.rollbacks + t.retries + t.panics + t.long_steps > 0)
+            .filter(|t| t.runs.runs + t.long_steps > 0)
             .collect();
         types.sort_by(|a, b| a.name.cmp(&b.name));
         types

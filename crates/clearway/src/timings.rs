@@ -123,6 +123,17 @@ impl Timings {
         times.iter_mut().zip(values).for_each(|(histogram, value)| histogram.record(value));
     }
 
+    /// Returns the number of timed transactions of a type, and the sum of their `lock_hold`.
+    pub(crate) fn timed(&self, kind: Kind) -> (u64, u64) {
+        let of_shard = |shard: &Mutex<TimesShard>| {
+            let shard = shard.lock();
+            let [lock_hold, ..] = &**shard[kind.index()].as_ref()?;
+            Some((lock_hold.count(), lock_hold.sum() as u64))
+        };
+        let shards = self.shards.iter().filter_map(of_shard);
+        shards.fold((0, 0), |(count, sum), (more, time)| (count + more, sum + time))
+    }
+
     /// Returns the sums over all shards, by name; types without any times are left out.
     pub(crate) fn types(&self, kinds: &Kinds) -> Vec<TypeTimings> {
         let mut types: Vec<_> = kinds

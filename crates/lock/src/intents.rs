@@ -126,6 +126,8 @@ impl LockTable {
         if queue {
             // In the same latch hold as the request (LOCK-WAIT-1).
             self.publish_wait(owner, Target::Intent(entry));
+            let holder = || self.holder_of_intent(entry, owner.number, wanted);
+            self.shared.begin_stall(owner.number, Target::Intent(entry), holder);
             drop(locks);
             self.note_pending(owner, Request::Intent { entry, before, wanted });
         }

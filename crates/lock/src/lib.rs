@@ -21,6 +21,7 @@
 //! | `victims` | victim selection and protection from starvation |
 //! | `cycle`, `cycle_member` | diagnosis of deadlocks and lock holders |
 //! | `current` | diagnosis of the waits that go on |
+//! | `stalls`, `stall_clocks` | the part of a wait that the page reads of others caused |
 //! | [`parts`] | the interface for variants of the above |
 //!
 //! ```
@@ -61,6 +62,8 @@ mod queue;
 mod resource;
 mod search_memory;
 mod shared;
+mod stall_clocks;
+mod stalls;
 mod table;
 mod victims;
 mod wait;

@@ -68,6 +68,9 @@ pub struct WaitLength {
     pub waited: Duration,
     /// If a polled wait was granted: the part of `waited` from the grant to the poll that found it.
     pub grant_to_poll: Option<Duration>,
+    /// The part of `waited` in which the holder of the lock waited for a page, or for a lock whose
+    /// holder did, and so on. Of several holders one is followed at a time (`stalls`).
+    pub behind_reads: Duration,
 }
 
 /// The locks of one transaction at a time.

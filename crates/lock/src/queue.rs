@@ -40,6 +40,7 @@
 use crate::{
     entries::{Entries, LockEntry},
     identity::LockId,
+    intent::IntentMode,
     mode::RangeMode,
 };
 
@@ -80,6 +81,14 @@ pub(crate) trait Handover {
 
     /// Notifies this owner, which continues to wait.
     fn notify(&mut self, _owner: u32) {}
+
+    /// Notes that the holders of a range lock may have changed. `holder` returns the one that the
+    /// lock's clock of stalls follows from now on.
+    fn follow(&mut self, _id: LockId, _holder: impl FnOnce() -> Option<u32>) {}
+
+    /// As [`follow`](Handover::follow), for the intent lock in which an owner continues to wait.
+    /// `granted` is an owner that was granted the lock just now.
+    fn follow_intent(&mut self, _waiter: u32, _wanted: IntentMode, _granted: Option<u32>) {}
 }
 
 impl<F: FnMut(u32)> Handover for F {
@@ -198,6 +207,7 @@ impl Entries {
     #[cold]
     fn pass_on(&mut self, id: LockId, mut handover: impl Handover) {
         self.grant_waiters(id, |owner| handover.grant(owner));
+        handover.follow(id, || self.holder_in_the_way(id));
         if handover.notifies_others() {
             self.of(id).filter(|entry| entry.is_waiting()).for_each(|e| handover.notify(e.owner));
         }
@@ -256,6 +266,16 @@ impl Entries {
             }
             next += 1;
         }
+    }
+
+    /// Returns the owner that the lock's clock of stalls follows: the first holder whose mode
+    /// conflicts with what the waiter that is granted next wants, and that does not wait here.
+    pub(crate) fn holder_in_the_way(&self, id: LockId) -> Option<u32> {
+        // Conversions are granted first, and stand before newcomers (ENTRIES-2).
+        let next = self.of(id).find(|entry| entry.is_waiting())?;
+        let mut others = self.holders(id).filter(|entry| !entry.is_waiting());
+        let holder = others.find(|entry| !entry.granted.compatible(next.wanted));
+        holder.map(|entry| entry.owner)
     }
 
     /// Passes to `see` each entry that a waiting owner waits for directly, the holders first, with

@@ -165,7 +165,14 @@ impl IntentLocks {
     /// Grants all grantable waiters, and notifies the others if `handover` requires it.
     #[cold]
     fn pass_on(&mut self, mut handover: impl Handover) {
-        self.grant_waiters(|owner| handover.grant(owner));
+        let mut granted = None;
+        self.grant_waiters(|owner| {
+            handover.grant(owner);
+            granted = Some(owner);
+        });
+        if let Some(waiter) = self.waiters.first() {
+            handover.follow_intent(waiter.owner, waiter.wanted, granted);
+        }
         if handover.notifies_others() {
             self.waiters.iter().for_each(|waiter| handover.notify(waiter.owner));
         }

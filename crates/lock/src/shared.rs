@@ -16,6 +16,7 @@ use crate::{
     participants::{Participant, ParticipantTable, Participants},
     parts::{Detector, IntentStore, LockParts, ProductLockParts, Victims},
     resource::Resource,
+    stall_clocks::StallClocks,
     victims::Rank,
     wait_record::WaitRecord,
 };
@@ -99,8 +100,8 @@ pub(crate) struct LockTableShared {
     pub(crate) buckets: Box<[Bucket]>,
     pub(crate) resources: Box<[CachePadded<Resource>]>,
     pub(crate) participants: Arc<dyn ParticipantTable>,
-    /// The time from which the times of grants are measured.
-    created: Instant,
+    /// The time from which the times of grants, and of page waits, are measured.
+    pub(crate) created: Instant,
     /// Held while a waiter confirms that it is in a cycle and withdraws, so that there is one
     /// victim at a time.
     pub(crate) confirmation: Mutex<()>,
@@ -117,6 +118,7 @@ pub(crate) struct LockTableShared {
     pub(crate) ages: CachePadded<AtomicU64>,
     /// True if each transaction publishes its start and takes an age then, not when it first waits.
     pub(crate) publishes_begins: bool,
+    pub(crate) stalls: StallClocks,
     pub(crate) options: LockOptions,
 }
 
@@ -186,6 +188,7 @@ impl LockTable {
                 confirmation: Mutex::new(()),
                 store: options.parts.intents(resources as u32),
                 spinners: CachePadded::new(AtomicU32::new(0)),
+                stalls: StallClocks::new(),
                 ages: CachePadded::new(AtomicU64::new(1)),
                 publishes_begins: method.as_ref().is_some_and(|m| m.follows_transactions())
                     || victims.as_ref().is_some_and(|v| v.ranks_by_age()),

@@ -27,6 +27,7 @@ use clearway_sync::prefetch_to_write;
 use crate::{
     bucket::Bucket,
     identity::{LockId, ResourceId},
+    intent::IntentMode,
     mode::RangeMode,
     owner::{HELD_KEPT, LockOwner, NO_LOCK},
     participants::PARTICIPANTS_MAX,
@@ -34,7 +35,7 @@ use crate::{
     queue::{Handover, Purpose, RequestResult},
     resource::Resource,
     shared::{LockTable, Outcome},
-    wait_record::LockStats,
+    wait_record::{LockStats, Target},
 };
 
 /// A lock's bucket is prefetched this many releases before the lock's release, so that it is in the
@@ -331,6 +332,7 @@ pub(crate) struct Granting<'a> {
 impl Handover for Granting<'_> {
     #[inline]
     fn grant(&mut self, owner: u32) {
+        self.table.shared.end_stall(owner);
         // The tag is already raised (BUCKET-2, RESOURCE-5): the granted owner reads it next.
         self.table.shared.record(owner).grant();
         self.granted.push(owner);
@@ -343,6 +345,22 @@ impl Handover for Granting<'_> {
     fn notify(&mut self, owner: u32) {
         if let Some(method) = &self.table.shared.method {
             method.sources_changed(owner);
+        }
+    }
+
+    fn follow(&mut self, id: LockId, holder: impl FnOnce() -> Option<u32>) {
+        self.table.shared.move_stall(Target::Range(id), holder);
+    }
+
+    fn follow_intent(&mut self, waiter: u32, wanted: IntentMode, granted: Option<u32>) {
+        let table = self.table;
+        if !table.shared.stalls.is_on() {
+            return;
+        }
+        let record = table.shared.record(waiter);
+        if let Some(Target::Intent(entry)) = record.target(record.state()) {
+            let holder = || granted.or_else(|| table.holder_of_intent(entry, waiter, wanted));
+            table.shared.move_stall(Target::Intent(entry), holder);
         }
     }
 }

@@ -184,6 +184,8 @@ impl LockTable {
         match entries.request(id, owner.number, mode, Purpose::Wait) {
             RequestResult::Denied { granted } => {
                 self.publish_wait(owner, Target::Range(id));
+                let holder = || entries.holder_in_the_way(id);
+                self.shared.begin_stall(owner.number, Target::Range(id), holder);
                 drop(entries);
                 self.note_pending(owner, Request::Range { id, before: granted });
                 return false;
@@ -377,7 +379,8 @@ impl LockTable {
             Request::Range { .. } => counters.waits.add(1),
             Request::Intent { .. } => counters.intent_waits.add(1),
         }
-        owner.last_wait = Some(WaitLength { waited, grant_to_poll });
+        let behind_reads = self.shared.take_behind_reads(owner.number).min(waited);
+        owner.last_wait = Some(WaitLength { waited, grant_to_poll, behind_reads });
     }
 
     /// Removes the pending request from its queue (LOCK-WAIT-3), unless it was granted
@@ -392,6 +395,7 @@ impl LockTable {
                 if mine.is_granted() && !undo {
                     return Withdrawal::Granted;
                 }
+                self.shared.end_stall(owner.number);
                 // A conversion returns to its former mode; a newcomer's entry is removed.
                 if let Some(at) = entries.position_from_back(id, owner.number) {
                     entries.lower(at, before, handover);
@@ -407,10 +411,13 @@ impl LockTable {
                     return self.withdrawn(owner);
                 }
                 let mut locks = self.resource(entry).locks.lock();
-                match (mine.is_granted(), undo) {
-                    (true, false) => return Withdrawal::Granted,
-                    (true, true) => locks.lower(wanted, before, handover),
-                    (false, _) => locks.withdraw(owner.number, handover),
+                if mine.is_granted() && !undo {
+                    return Withdrawal::Granted;
+                }
+                self.shared.end_stall(owner.number);
+                match mine.is_granted() {
+                    true => locks.lower(wanted, before, handover),
+                    false => locks.withdraw(owner.number, handover),
                 }
                 mine.end_wait();
             }

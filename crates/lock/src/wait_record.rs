@@ -64,6 +64,27 @@ impl WaitState {
     }
 }
 
+/// The stall time of the owners of a record, in nanoseconds; see `stalls`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stall {
+    /// The time of the page waits and parts of lock waits that have ended.
+    pub(crate) passed: u64,
+    pub(crate) open: OpenStall,
+    /// The part behind readers of the last lock wait, until it is taken.
+    pub(crate) last_wait: u64,
+}
+
+/// A wait that goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum OpenStall {
+    #[default]
+    None,
+    /// A page wait, which began at this time since the creation of the table.
+    Page { since: u64 },
+    /// A lock wait, which began at this time of the lock's clock.
+    Lock { target: Target, base: u64 },
+}
+
 /// See the module.
 #[derive(Default)]
 pub(crate) struct WaitRecord {
@@ -84,6 +105,8 @@ pub(crate) struct WaitRecord {
     granted_at: AtomicU64,
     pub(crate) priority: PublishedPriority,
     pub(crate) counters: OwnerCounters,
+    /// The time for which the record's owners were stalled (STALL-2).
+    pub(crate) stall: SpinLatch<Stall>,
 }
 
 /// The counters of a record's owner; written only when it has to wait, and summed on request.

@@ -129,13 +129,19 @@ pub trait Wait {
         false
     }
 
-    /// Counts a page that an operation needs and that is not in memory.
+    /// Called before a wait for a page that is not in memory.
     ///
     /// # Errors
     /// `Cancelled` if the transaction does not wait for it, so that the operation fails.
-    fn note_absent_page(&mut self) -> Result<()> {
+    fn check_page_wait(&mut self) -> Result<()> {
         Ok(())
     }
+
+    /// Notes that an operation begins to wait for a page that is not in memory.
+    fn begin_page_wait(&mut self) {}
+
+    /// Notes that this wait has ended.
+    fn end_page_wait(&mut self) {}
 
     /// Returns the longest wait for a page that the disk is reading.
     fn page_limit(&self) -> Duration {
@@ -200,22 +206,25 @@ fn meet<E: Wait>(
         *pins = None;
     }
     if matches!(need, Need::Page(_) | Need::Pages(_)) {
-        env.note_absent_page()?;
+        env.check_page_wait()?;
     }
     match need {
         Need::Lock { id, mode, name } => env.wait_for_lock(id, mode, &name),
         Need::LogSpace(bytes) => env.wait_for_log_space(bytes),
         Need::Page(page) => {
             let (limit, holds_locks) = (env.page_limit(), env.holds_locks());
+            let _waiting = BlockingPageWait::begin(env);
             let pins = pins.get_or_insert_with(|| OperationPins::new(pool));
             pins.set_holds_locks(holds_locks);
             pins.take(page, limit)
         }
         Need::Pages(pages) => {
+            let (limit, holds_locks) = (env.page_limit(), env.holds_locks());
+            let _waiting = BlockingPageWait::begin(env);
             let pins = pins.get_or_insert_with(|| OperationPins::new(pool));
-            pins.set_holds_locks(env.holds_locks());
+            pins.set_holds_locks(holds_locks);
             pins.admit();
-            let (began, limit) = (Instant::now(), env.page_limit());
+            let began = Instant::now();
             pool.load(&pages, IoPriority::Foreground, limit);
             let left = limit.saturating_sub(began.elapsed());
             pages.first().map_or(Ok(()), |page| pins.take(*page, left))
@@ -224,6 +233,22 @@ fn meet<E: Wait>(
             Err(error) if is_required => Err(error),
             _ => Ok(()),
         },
+    }
+}
+
+/// A wait for a page, which ends when this is dropped.
+struct BlockingPageWait<'e, E: Wait>(&'e mut E);
+
+impl<E: Wait> BlockingPageWait<'_, E> {
+    fn begin(env: &mut E) -> BlockingPageWait<'_, E> {
+        env.begin_page_wait();
+        BlockingPageWait(env)
+    }
+}
+
+impl<E: Wait> Drop for BlockingPageWait<'_, E> {
+    fn drop(&mut self) {
+        self.0.end_page_wait();
     }
 }
 

@@ -205,6 +205,7 @@ impl Contention {
             }
             let counts = shard.pairs.entry(pair).or_default();
             counts.count(us, wait.end);
+            counts.behind_reads_us += wait.length.behind_reads.as_micros() as u64;
             let polled = wait.length.grant_to_poll.into_iter();
             polled.for_each(|time| counts.grant_to_poll.count(time.as_micros() as u64));
             if let Wanted::Key(id, name) = wait.wanted {
@@ -279,7 +280,8 @@ mod tests {
         let name = KeyName { tree: TreeId(tree), key: KeySample::of(&key.to_be_bytes()) };
         let wanted = Wanted::Key(LockId(key), name);
         let grant_to_poll = Some(Duration::from_micros(1));
-        let length = WaitLength { waited: Duration::from_micros(3), grant_to_poll };
+        let behind_reads = Duration::from_micros(2);
+        let length = WaitLength { waited: Duration::from_micros(3), grant_to_poll, behind_reads };
         PassedWait { wanted, length, end: WaitEnd::Granted }
     }
 
@@ -296,6 +298,7 @@ mod tests {
         assert_eq!(others.waits, 2 * (1_000 - PAIRS_MAX as u64));
         let polled = others.grant_to_poll;
         assert_eq!((polled.count, polled.us, polled.us_max), (others.waits, others.waits, 1));
+        assert_eq!((others.wait_us, others.behind_reads_us), (3 * others.waits, 2 * others.waits));
     }
 
     #[test]

@@ -28,6 +28,7 @@ use crate::{
     task_work::TaskWork,
     transaction_table::TransactionTable,
     upkeep_queue::UpkeepQueue,
+    wait_totals::WaitCounters,
 };
 
 /// See the module.
@@ -51,6 +52,7 @@ pub(crate) struct Core {
     pub(crate) transactions: TransactionTable,
     pub(crate) kinds: Arc<Kinds>,
     pub(crate) contention: Contention,
+    pub(crate) wait_counters: WaitCounters,
     pub(crate) tables: Tables,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) log_space: Arc<LogSpace>,

@@ -28,6 +28,7 @@ use crate::{
     transaction_state::Transactions,
     upgrade::upgrade,
     upkeep, verify,
+    wait_totals::WaitTotals,
 };
 
 /// A transactional storage engine over one database directory.
@@ -153,6 +154,14 @@ impl Engine {
             return LockWaits::default();
         }
         self.core.lock_waits()
+    }
+
+    /// The waits of the transactions of a type.
+    pub fn wait_totals(&self, kind: Kind) -> WaitTotals {
+        if self.core.check_process().is_err() {
+            return WaitTotals::default();
+        }
+        self.core.wait_counters.of(kind)
     }
 
     /// The number of jobs that wait in a queue; see [`EngineOptions::simulated_jobs`].

@@ -24,6 +24,12 @@ impl Kind {
         usize::from(self.0)
     }
 
+    /// The type of this number, which is below [`KINDS_MAX`].
+    pub fn of_index(index: usize) -> Kind {
+        debug_assert!(index < KINDS_MAX);
+        Kind(index as u16)
+    }
+
     /// The number as an entry of the transaction table holds it.
     #[inline]
     pub(crate) fn bits(self) -> u16 {

@@ -78,6 +78,7 @@ mod tables;
 mod transaction_table;
 mod undo;
 mod upkeep_queue;
+mod wait_totals;
 
 mod checkpoints;
 mod contention;
@@ -123,3 +124,4 @@ pub use table_cursor::TableCursor;
 pub use task_work::TaskJobs;
 pub use transaction::{Savepoint, Transaction};
 pub use transaction_state::RetryContext;
+pub use wait_totals::WaitTotals;

@@ -35,6 +35,7 @@ use crate::{
     transaction_table::TransactionTable,
     upkeep,
     upkeep_queue::UpkeepQueue,
+    wait_totals::WaitCounters,
 };
 
 /// The catalogue's nodes are whole pages whatever the tables' are: names have their own limit.
@@ -320,6 +321,7 @@ fn assemble(
         transactions,
         kinds,
         contention: Contention::default(),
+        wait_counters: WaitCounters::default(),
         tables: Tables::default(),
         checkpoints: Checkpoints::new(parts, block.checkpoint),
         log_space,

@@ -72,6 +72,7 @@ use crate::{
     transaction_table::{TransactionEntry, txn_id},
     undo::UndoList,
     upkeep_queue::Report,
+    wait_totals::WaitTotals,
 };
 
 /// Upper bound on the number of tables whose leaf hints a state keeps from one transaction to the
@@ -113,13 +114,15 @@ pub(crate) struct TransactionState {
     /// that.
     undoing: bool,
     pub(crate) limit: WaitLimit,
-    /// True if the transaction has published a wait for a lock.
-    has_published: bool,
+    /// True if the transaction has published a wait for a lock, or has waited for a page.
+    has_waited: bool,
     /// The range lock and mode that were denied to this transaction when it became a deadlock's
     /// victim.
     refused: Option<(LockId, RangeMode)>,
     /// The waits of this transaction that have not been counted yet.
     passed_waits: Vec<PassedWait>,
+    /// The waits of this transaction in all.
+    wait_totals: WaitTotals,
     tables: UsedTables,
     /// The intent or absolute lock that the running transaction holds on the database.
     database: Option<IntentMode>,
@@ -145,7 +148,7 @@ pub(crate) struct TransactionState {
     /// known (`ghost_is_free`), or its tag could not be moved yet (`inherit_tag`).
     pub(crate) met_held_ghost: Cell<bool>,
     body: Vec<u8>,
-    /// The number of needs for pages that were met.
+    /// The number of waits for pages that were not in memory.
     pub(crate) absent_pages: u32,
     /// Set in the optimistic run of a closure.
     optimistic: OptimisticRun,
@@ -170,9 +173,10 @@ impl TransactionState {
             wrote: false,
             undoing: false,
             limit: WaitLimit::Default,
-            has_published: false,
+            has_waited: false,
             refused: None,
             passed_waits: Vec::new(),
+            wait_totals: WaitTotals::default(),
             tables: UsedTables::default(),
             database: None,
             cover: RangeMode::NN,
@@ -236,12 +240,11 @@ impl TransactionState {
         self.wrote = false;
         self.recovering = false;
         self.freeing = None;
-        self.absent_pages = 0;
         if self.has_after_operation {
             self.end_optimistic();
         }
         self.limit = WaitLimit::Default;
-        if self.has_published {
+        if self.has_waited {
             self.end_waits();
         }
         self.savepoints.clear();

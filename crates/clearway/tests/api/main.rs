@@ -13,6 +13,7 @@ mod model;
 mod old_files;
 mod orders;
 mod patterns;
+mod read_waits;
 mod self_waits;
 mod serializable;
 mod small_cache;

@@ -111,7 +111,10 @@ impl<'a> Holder<'a> {
     /// and unlatches the queue.
     pub fn wait(&mut self, queue: Queue<'_>, entry: u32, wanted: IntentMode) {
         let before = self.mode_on(entry);
-        self.table.publish_wait(self.owner, Target::Range(queue.id));
+        let target = Target::Range(queue.id);
+        self.table.publish_wait(self.owner, target);
+        let holder = || queue.entries.holder_in_the_way(queue.id);
+        self.table.shared.begin_stall(self.owner.number, target, holder);
         drop(queue);
         self.table.note_pending(self.owner, Request::Intent { entry, before, wanted });
     }
@@ -127,6 +130,7 @@ impl<'a> Holder<'a> {
         if self.table.record(self.owner).is_granted() && !undo {
             return false;
         }
+        self.table.shared.end_stall(self.owner.number);
         queue.lower(self.owner.number, before, &mut self.owner.granted);
         self.table.record(self.owner).end_wait();
         true

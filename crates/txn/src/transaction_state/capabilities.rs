@@ -187,9 +187,16 @@ impl Wait for TransactionState {
     }
 
     #[cold]
-    fn note_absent_page(&mut self) -> Result<()> {
-        self.absent_pages += 1;
+    fn check_page_wait(&mut self) -> Result<()> {
         self.convert_at_absent_page()
+    }
+
+    fn begin_page_wait(&mut self) {
+        TransactionState::begin_page_wait(self);
+    }
+
+    fn end_page_wait(&mut self) {
+        TransactionState::end_page_wait(self);
     }
 
     #[cold]

@@ -167,7 +167,7 @@ impl TransactionState {
         self.publish_wait(wanted, WantedMode::Key(mode));
         let result = core.locks.acquire(&mut self.owner, id, mode, limit);
         // This wait must not be taken for one of the next statement.
-        let _ = self.owner.take_wait();
+        self.count_retry_wait();
         result.map_err(|error| core.explain(error, &mut self.owner, &wanted, WantedMode::Key(mode)))
     }
 }

@@ -239,7 +239,7 @@ impl TransactionState {
             let result =
                 PolledLockWait::new(self, request, WaitLimit::For(limit), needed.wanted()).await;
             // This wait must not be taken for one of the next statement.
-            let _ = self.owner.take_wait();
+            self.count_retry_wait();
             match result {
                 Ok(()) => {}
                 Err(error @ Error::Deadlock { .. }) => {
@@ -282,11 +282,12 @@ impl TransactionState {
     }
 
     async fn await_page(&mut self, page: PageId, pins: &mut OperationPins) -> Result<()> {
-        Wait::note_absent_page(self)?;
+        Wait::check_page_wait(self)?;
         pins.set_holds_locks(Wait::holds_locks(self));
         let limit = self.page_limit();
         let until = Instant::now().checked_add(limit);
         let mut alarm = Alarm::new(&self.core.task_work.timer);
+        let _waiting = PolledPageWait::begin(self);
         poll_fn(|cx| match pins.poll_take(page, cx) {
             Poll::Pending if until.is_some_and(|until| alarm.poll(until, cx)) => {
                 Poll::Ready(Err(pins.time_out(page, limit)))
@@ -320,6 +321,22 @@ impl TransactionState {
         let reserved = poll_fn(|cx| reply.poll(cx)).await??;
         self.reservation.add(reserved.take());
         Ok(())
+    }
+}
+
+/// A wait for a page, which ends when this is dropped.
+struct PolledPageWait<'s>(&'s mut TransactionState);
+
+impl PolledPageWait<'_> {
+    fn begin(state: &mut TransactionState) -> PolledPageWait<'_> {
+        state.begin_page_wait();
+        PolledPageWait(state)
+    }
+}
+
+impl Drop for PolledPageWait<'_> {
+    fn drop(&mut self) {
+        self.0.end_page_wait();
     }
 }
 

@@ -59,7 +59,7 @@ impl TransactionState {
 
     pub(super) fn publish_wait(&mut self, wanted: Wanted, mode: WantedMode) {
         if self.limit != WaitLimit::NoWait {
-            self.has_published = true;
+            self.has_waited = true;
             self.published().publish_wait(wanted, mode);
         }
     }
@@ -86,17 +86,47 @@ impl TransactionState {
     /// [`PASSED_MAX`] of them.
     pub(super) fn count_wait(&mut self, wanted: Wanted, end: WaitEnd) {
         let Some(length) = self.owner.take_wait() else { return };
+        self.wait_totals.add_lock_wait(&length);
         self.passed_waits.push(PassedWait { wanted, length, end });
         if self.passed_waits.len() >= PASSED_MAX {
             self.core.contention.count(self.kind, &mut self.passed_waits);
         }
     }
 
-    /// Withdraws what the transaction has published, and counts the noted waits. Called after its
-    /// locks were released (CONTENTION-3).
+    /// Notes the wait for a lock of the attempt before, which has just ended. It is not counted
+    /// among the waits by table and type: it is no wait of a statement.
+    pub(super) fn count_retry_wait(&mut self) {
+        if let Some(length) = self.owner.take_wait() {
+            self.wait_totals.add_lock_wait(&length);
+        }
+    }
+
+    /// Notes that the transaction begins to wait for a page.
+    #[cold]
+    pub(super) fn begin_page_wait(&mut self) {
+        self.absent_pages += 1;
+        self.has_waited = true;
+        self.owner.begin_read();
+    }
+
+    /// Notes that this wait has ended. The wait of a deferred deallocation or of a loser's undo is
+    /// the engine's own, and no wait of the transaction.
+    #[cold]
+    pub(super) fn end_page_wait(&mut self) {
+        let length = self.owner.end_read();
+        if self.freeing.is_none() && !self.recovering {
+            self.wait_totals.add_page_wait(length);
+        }
+    }
+
+    /// Withdraws what the transaction has published, and counts its waits. Called after its locks
+    /// were released (CONTENTION-3).
     #[cold]
     pub(super) fn end_waits(&mut self) {
-        self.has_published = false;
+        self.has_waited = false;
+        self.absent_pages = 0;
+        let waits = std::mem::take(&mut self.wait_totals);
+        self.core.wait_counters.count(self.kind, waits);
         self.refused = None;
         self.published().withdraw();
         if !self.passed_waits.is_empty() {
