@@ -29,7 +29,7 @@ pub use faulty::{Event, Faults, FaultyDisk, Lasting, Operation};
 pub use held_reads::{HeldReads, HeldReadsDisk};
 pub use held_writes::{HeldWrites, HeldWritesDisk};
 pub use page::{forge_page, seal_page};
-pub use queueing::{QueueingDisk, ReadServers, ServerStats};
+pub use queueing::{QueueingDisk, ReadServers, ServerStats, ThreadReads};
 pub use sim::{
     CrashImage, Fault, MetadataMode, PowerCut, ReadFault, ReadWhen, SimDisk, SimEvent,
     SimOperation, SimOptions,

@@ -27,8 +27,9 @@
 mod io_queue;
 mod measurement;
 mod servers;
+mod thread_reads;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use clearway_base::Result;
 use clearway_disk::{Disk, File, IoQueue, IoQueueOptions, OpenMode};
@@ -37,6 +38,7 @@ use crate::{forward_disk, forward_file};
 use io_queue::ServedQueue;
 pub use measurement::ServerStats;
 pub use servers::ReadServers;
+pub use thread_reads::ThreadReads;
 
 /// The file whose reads are delayed.
 const DATA_FILE: &str = "data";
@@ -78,11 +80,16 @@ struct QueueingFile {
 
 impl File for QueueingFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        let wait = || self.servers.is_on().then(|| self.servers.wait_for_service());
-        match io_queue::take_service().or_else(wait) {
-            Some(service) => service.perform(|| self.inner.read_at(buf, offset)),
-            None => self.inner.read_at(buf, offset),
+        if let Some(service) = io_queue::take_service() {
+            return service.perform(|| self.inner.read_at(buf, offset));
         }
+        if !self.servers.is_on() {
+            return self.inner.read_at(buf, offset);
+        }
+        let arrived = Instant::now();
+        let read = self.servers.wait_for_service().perform(|| self.inner.read_at(buf, offset));
+        ThreadReads::add(arrived);
+        read
     }
 
     // The queue of the inner disk uses the descriptor, and no other code: for writes, and for reads

@@ -148,3 +148,22 @@ fn reads_that_wait_when_the_delay_is_switched_off_are_served() {
     assert_eq!(stats.served, 2);
     assert!(stats.busy >= SERVICE);
 }
+
+#[test]
+fn each_thread_counts_its_own_delayed_reads() {
+    let scene = Scene::new(1, SERVICE);
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let before = ThreadReads::now();
+            scene.read(0);
+            scene.read(1);
+            scene.servers.set_on(false);
+            scene.read(2);
+            ThreadReads::now() - before
+        });
+        let read = reader.join().unwrap();
+        assert_eq!(read.count, 2);
+        assert!(read.time >= 2 * SERVICE, "{:?}", read.time);
+    });
+    assert_eq!(ThreadReads::now(), ThreadReads::default());
+}
