@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use clearway::{Database, Error, Pending, Result, Savepoint, Scan, Table, Transaction};
+use clearway::{Database, Error, Pending, Result, Savepoint, Scan, Stage, Table, Transaction};
 use clearway_testkit::program::{KeyBounds, Operations, ScanOrder};
 
 use crate::store::{Outstanding, Store};
@@ -65,6 +65,11 @@ impl<'a> ClearwayTransaction<'a> {
     /// Wraps a transaction.
     pub fn new(tx: &'a mut Transaction) -> ClearwayTransaction<'a> {
         ClearwayTransaction { tx }
+    }
+
+    /// The stage in which the closure runs.
+    pub fn stage(&self) -> Stage {
+        self.tx.stage()
     }
 }
 

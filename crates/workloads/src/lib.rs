@@ -47,6 +47,6 @@ pub use driver::{Commit, Outcome, Plan, Tick, TypeOutcome, Workload, drive};
 pub use skew::{Sampler, Skew};
 pub use store::{Outstanding, Store};
 pub use tatp::{Tatp, TatpAudit, TatpClient, TatpScale, TatpTransaction};
-pub use tpcb::{Tpcb, TpcbBalance, TpcbClient, TpcbScale};
+pub use tpcb::{Tpcb, TpcbBalance, TpcbClient, TpcbOrder, TpcbScale};
 pub use tpcc::{Tpcc, TpccClient, TpccMix, TpccReport, TpccScale, TpccThink, TpccTransaction};
 pub use usage::Usage;

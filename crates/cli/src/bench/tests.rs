@@ -91,9 +91,8 @@ fn assert_has_the_documented_fields(json: &Value) {
 
 #[test]
 fn the_report_of_tpcb_has_the_documented_fields() {
-    let BenchWorkload::Tpcb(args) = workload("clearway bench tpcb --memory --json") else {
-        panic!("not TPC-B")
-    };
+    let line = "clearway bench tpcb --memory --json --order branch-first";
+    let BenchWorkload::Tpcb(args) = workload(line) else { panic!("not TPC-B") };
     let run = a_run(vec![of_type("tpcb", 10, 0)]);
     let balance = TpcbBalance { history_rows: 13, ..TpcbBalance::default() };
     let (text, json) = report(&args, &run, Vec::new(), tpcb::check_result(&balance, 3, 10));
@@ -103,6 +102,7 @@ fn the_report_of_tpcb_has_the_documented_fields() {
         (&json["options"]["branches"], &json["options"]["skew"]),
         (&20.into(), &"uniform".into())
     );
+    assert_eq!(json["options"]["order"], "branch-first");
     assert_eq!(json["balance"]["history_rows"], 13);
     assert_eq!(json["consistent"], Value::Bool(true));
     assert!(text.contains("\nconsistent        yes (13 history rows)\n"), "{text}");

@@ -1,7 +1,9 @@
 //! `clearway bench tpcb`.
 
 use clap::Args as Group;
-use clearway_workloads::{ClearwayStore, Outcome as Run, Skew, Tpcb, TpcbBalance, TpcbScale};
+use clearway_workloads::{
+    ClearwayStore, Outcome as Run, Skew, Tpcb, TpcbBalance, TpcbOrder, TpcbScale,
+};
 use serde_json::{Value, json};
 
 use super::{Bench, CheckResult, Data};
@@ -19,6 +21,9 @@ pub(crate) struct TpcbArgs {
     /// Choice of branches and accounts: uniform, zipf=S or self-similar=H
     #[arg(long, default_value_t = Skew::Uniform)]
     pub(crate) skew: Skew,
+    /// Order of the statements: standard (the branch comes last) or branch-first
+    #[arg(long, default_value_t = TpcbOrder::Standard)]
+    pub(crate) order: TpcbOrder,
 }
 
 impl TpcbArgs {
@@ -46,7 +51,9 @@ impl Bench for TpcbArgs {
         threads: usize,
         progress: &(dyn Fn(u64) -> bool + Sync),
     ) -> clearway::Result<Self::Loaded> {
-        Tpcb::prepare(store, self.scale(), self.skew, threads, progress)
+        let mut bank = Tpcb::prepare(store, self.scale(), self.skew, threads, progress)?;
+        bank.set_order(self.order);
+        Ok(bank)
     }
 
     fn before(&self, data: &Data<'_, Self>, _is_new: bool) -> clearway::Result<u64> {
@@ -67,6 +74,7 @@ impl Bench for TpcbArgs {
             "branches": self.branches,
             "accounts_per_branch": self.accounts,
             "skew": self.skew.to_string(),
+            "order": self.order.to_string(),
         })
     }
 }

@@ -86,3 +86,54 @@ fn a_lost_update_is_noticed() {
     assert!(!balance.is_consistent());
     assert_eq!(balance.branches_off, 1);
 }
+
+/// Returns which of teller and branch a transaction has locked when it comes to its account.
+fn locked_rows_at_the_account(order: TpcbOrder) -> [bool; 2] {
+    let store = store();
+    let mut bank = Tpcb::prepare(&store, SCALE, Skew::Uniform, 1, &|_| true).unwrap();
+    bank.set_order(order);
+    let (_, what) = bank.draw(&mut bank.client(1));
+    // Another transaction holds the account, so the transaction waits there.
+    let mut holder = store.database().begin();
+    holder.get_for_update(&bank.tables.account, key(what.account)).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| bank.run(&store, &mut bank.client(1), &what).unwrap());
+        while store.database().waits().is_empty() {
+            std::thread::yield_now();
+        }
+        let is_locked = |table, id| {
+            let mut other = store.database().begin();
+            other.lock_wait(clearway::LockWait::Never);
+            other.get(table, key(id)).is_err()
+        };
+        let locked = [
+            is_locked(&bank.tables.teller, what.teller),
+            is_locked(&bank.tables.branch, what.branch),
+        ];
+        drop(holder);
+        locked
+    })
+}
+
+#[test]
+fn the_order_decides_what_is_locked_at_the_account() {
+    assert_eq!(locked_rows_at_the_account(TpcbOrder::Standard), [false, false]);
+    assert_eq!(locked_rows_at_the_account(TpcbOrder::BranchFirst), [true, true]);
+}
+
+#[test]
+fn a_bank_balances_in_each_order() {
+    let store = store();
+    for (order, history_rows) in [(TpcbOrder::BranchFirst, 1), (TpcbOrder::Standard, 2)] {
+        let mut bank = Tpcb::prepare(&store, SCALE, Skew::Uniform, 1, &|_| true).unwrap();
+        bank.set_order(order);
+        let mut client = bank.client(1);
+        let (_, what) = bank.draw(&mut client);
+        bank.run(&store, &mut client, &what).unwrap();
+        let balance = bank.check(&store, 1).unwrap();
+        assert!(balance.is_consistent(), "{order}: {balance:?}");
+        assert_eq!(balance.history_rows, history_rows, "{order}");
+        assert_eq!(balance.branches, balance.accounts);
+        assert_ne!(what.delta, 0);
+    }
+}
