@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clearway::Options;
+use clearway::{Options, Staging};
 use clearway_check::{
     Report, check, format,
     history::History,
@@ -43,13 +43,17 @@ struct Sum {
     code: u8,
 }
 
+/// By seed: each of the histories of a run has another.
+const STAGING: [Staging; 4] =
+    [Staging::Conventional, Staging::TwoStage, Staging::Optimistic, Staging::Hybrid];
+
 /// Options with small pages, under which rare events are frequent.
 pub(crate) fn options(seed: u64) -> Options {
     let options = Options::new()
         .cache_size([2, 8, 32][(seed / 4 % 3) as usize] << 20)
         .log_capacity(64 << 20)
         .checkpoint_every([128 << 10, 1 << 20][(seed / 2 % 2) as usize]);
-    options.node_bytes(node_bytes(seed))
+    options.node_bytes(node_bytes(seed)).staging(STAGING[(seed % 4) as usize])
 }
 
 /// The page size: small, and now and then the default.
