@@ -38,17 +38,25 @@
 
 mod at_once;
 mod backlog;
+mod in_flight;
 mod latched;
 mod threads;
 mod uring;
 
-use std::{fmt, ptr::NonNull, slice, sync::Arc, time::Instant};
+use std::{
+    fmt,
+    ptr::NonNull,
+    slice,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use clearway_base::{Error, Result};
 
 use crate::File;
 pub(crate) use at_once::IoAtOnce;
 use backlog::Backlog;
+pub use in_flight::ReadsInFlight;
 use threads::IoThreads;
 use uring::UringQueue;
 
@@ -104,6 +112,10 @@ pub struct IoQueueStats {
     pub reads_in_flight: usize,
     /// The largest number of reads that were in flight at the same time.
     pub reads_in_flight_max: usize,
+    /// The integral of the number of reads in flight over time: the sum of the times for which they
+    /// were in flight. Divided by a time, it is the mean number. Zero for a queue that reads at
+    /// once.
+    pub reads_in_flight_time: Duration,
     /// Writes submitted.
     pub writes: u64,
 }

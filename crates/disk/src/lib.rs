@@ -46,7 +46,7 @@ pub use disk::{Disk, OpenMode};
 pub use file::File;
 pub use io_queue::{
     IO_DEPTH, IoCompletion, IoPriority, IoQueue, IoQueueChoice, IoQueueKind, IoQueueOptions,
-    IoQueueStats, IoRequest,
+    IoQueueStats, IoRequest, ReadsInFlight,
 };
 pub use memory::MemoryDisk;
 pub use name::LOCK_FILE;

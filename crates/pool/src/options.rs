@@ -113,6 +113,11 @@ pub struct PoolStats {
     pub queued_reads_in_flight: u64,
     /// The largest number of reads of the I/O queue that were in flight at the same time.
     pub queued_reads_in_flight_max: u64,
+    /// The sum of the times for which reads of the I/O queue were in flight, in nanoseconds. For
+    /// the mean depth of the queue see [`queued_reads_since`](PoolStats::queued_reads_since).
+    pub queued_reads_in_flight_ns: u64,
+    /// The time since the pool was opened, in nanoseconds.
+    pub age_ns: u64,
     /// Writes of the I/O queue, each of one page or several adjacent ones.
     pub queued_writes: u64,
     /// Pages that fetch stages have pinned, each counted once for each of them.
@@ -121,4 +126,35 @@ pub struct PoolStats {
     pub resident_pages: u64,
     /// Pages in memory that were changed since they were last written.
     pub dirty_pages: u64,
+}
+
+impl PoolStats {
+    /// Returns the mean number of reads of the I/O queue that were in flight since `earlier`,
+    /// weighted by time; 0 if no time has passed. With default counters as `earlier`, it is the
+    /// mean since the database was opened. Reads that a thread makes without the queue are not
+    /// included: threads read single pages that way, tasks never do. A disk in memory reads at
+    /// once, so no read is in flight there.
+    pub fn queued_reads_since(&self, earlier: &PoolStats) -> f64 {
+        let time = self.age_ns.saturating_sub(earlier.age_ns).max(1);
+        let in_flight = self.queued_reads_in_flight_ns - earlier.queued_reads_in_flight_ns;
+        in_flight as f64 / time as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_of_queued_reads_is_that_of_the_time_between() {
+        let of = |queued_reads_in_flight_ns, age_ns| PoolStats {
+            queued_reads_in_flight_ns,
+            age_ns,
+            ..PoolStats::default()
+        };
+        let (before, after) = (of(500, 1_000), of(1_500, 1_400));
+        assert_eq!(after.queued_reads_since(&before), 2.5);
+        assert_eq!(before.queued_reads_since(&PoolStats::default()), 0.5);
+        assert_eq!(after.queued_reads_since(&after), 0.0);
+    }
 }

@@ -51,6 +51,6 @@ impl IoQueue for IoAtOnce {
     fn stats(&self) -> IoQueueStats {
         let (reads, writes) = (self.reads.get(), self.writes.get());
         let reads_in_flight_max = usize::from(reads > 0);
-        IoQueueStats { reads, reads_in_flight: 0, reads_in_flight_max, writes }
+        IoQueueStats { reads, reads_in_flight_max, writes, ..IoQueueStats::default() }
     }
 }

@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 
-use super::{IoQueueStats, IoRequest};
+use super::{IoQueueStats, IoRequest, ReadsInFlight};
 
 /// The number of foreground requests that leave the backlog between two writes, if they wait.
 const READS_BETWEEN_WRITES: usize = 4;
@@ -24,7 +24,7 @@ pub(super) struct Backlog {
     ahead: VecDeque<IoRequest>,
     depth: usize,
     writes_max: usize,
-    reads_in_flight: usize,
+    reads_in_flight: ReadsInFlight,
     writes_in_flight: usize,
     /// Foreground requests that have left the backlog since the last write did.
     reads_since_write: usize,
@@ -40,7 +40,7 @@ impl Backlog {
             ahead: VecDeque::new(),
             depth,
             writes_max: depth.div_ceil(4),
-            reads_in_flight: 0,
+            reads_in_flight: ReadsInFlight::default(),
             writes_in_flight: 0,
             reads_since_write: 0,
             unfinished: 0,
@@ -71,7 +71,7 @@ impl Backlog {
 
     /// Takes the next request, if there is one and it may be in flight (IO-QUEUE-2).
     pub(super) fn take(&mut self) -> Option<IoRequest> {
-        if self.reads_in_flight + self.writes_in_flight >= self.depth {
+        if self.reads_in_flight.count() + self.writes_in_flight >= self.depth {
             return None;
         }
         let write_is_due =
@@ -86,8 +86,7 @@ impl Backlog {
         }
         let read = self.foreground.pop_front().or_else(|| self.ahead.pop_front())?;
         self.reads_since_write += 1;
-        self.reads_in_flight += 1;
-        self.stats.reads_in_flight_max = self.stats.reads_in_flight_max.max(self.reads_in_flight);
+        self.reads_in_flight.begin();
         Some(read)
     }
 
@@ -95,7 +94,7 @@ impl Backlog {
     pub(super) fn arrived(&mut self, request: &IoRequest) {
         match request.is_write() {
             true => self.writes_in_flight -= 1,
-            false => self.reads_in_flight -= 1,
+            false => self.reads_in_flight.end(),
         }
     }
 
@@ -110,6 +109,6 @@ impl Backlog {
     }
 
     pub(super) fn stats(&self) -> IoQueueStats {
-        IoQueueStats { reads_in_flight: self.reads_in_flight, ..self.stats }
+        self.reads_in_flight.in_stats(self.stats)
     }
 }

@@ -8,7 +8,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use clearway_base::{Error, PAGE_SIZE, PageId, Result};
@@ -104,6 +104,30 @@ fn a_page_that_cannot_be_read_stays_absent() {
     assert_eq!((pool.resident_bytes(), pool.held_pages()), (0, 0));
     // The next thread that wants the page reads it.
     assert_eq!(check(PageId(2), &pool.shared(PageId(2)).unwrap()), 1);
+}
+
+#[test]
+fn reads_in_flight_are_counted_for_as_long_as_they_are() {
+    let (pool, reads, _) = with_held_reads(4);
+    let mut measured = None;
+    // Three requests: adjacent pages are read together.
+    while_loading(&pool, &[1, 2, 3, 10, 20].map(PageId), || {
+        reads.wait_for(3);
+        let (before, inner) = (pool.stats(), Instant::now());
+        thread::sleep(Duration::from_millis(2));
+        let min = inner.elapsed();
+        measured = Some((before, pool.stats(), min));
+        reads.complete_all();
+    });
+    let (before, after, min) = measured.unwrap();
+    let of_all = after.queued_reads_in_flight_ns - before.queued_reads_in_flight_ns;
+    assert_eq!(after.queued_reads_in_flight, 3);
+    assert!(of_all >= 3 * min.as_nanos() as u64, "{of_all} ns, {min:?}");
+    assert!(after.age_ns >= before.age_ns + min.as_nanos() as u64);
+    assert!(after.queued_reads_since(&before) > 0.0);
+    let (first, second) = (pool.stats(), pool.stats());
+    assert_eq!(first.queued_reads_in_flight, 0);
+    assert_eq!(second.queued_reads_since(&first), 0.0);
 }
 
 #[test]

@@ -4,7 +4,9 @@
 use std::{io, sync::Arc, time::Instant};
 
 use clearway_base::{Error, Result};
-use clearway_disk::{Disk, File, IoQueue, IoQueueKind, IoQueueOptions, IoQueueStats, IoRequest};
+use clearway_disk::{
+    Disk, File, IoQueue, IoQueueKind, IoQueueOptions, IoQueueStats, IoRequest, ReadsInFlight,
+};
 use clearway_sync::{Condvar, Mutex};
 
 use crate::{Random, forward_disk};
@@ -32,6 +34,8 @@ struct HeldState {
     /// Requests submitted whose completions have not returned.
     unfinished: usize,
     stats: IoQueueStats,
+    /// The requests that are held.
+    in_flight: ReadsInFlight,
 }
 
 impl HeldReads {
@@ -44,6 +48,7 @@ impl HeldReads {
             completed: 0,
             unfinished: 0,
             stats: IoQueueStats::default(),
+            in_flight: ReadsInFlight::default(),
         };
         HeldReads(Arc::new(Held { state: Mutex::new(state), changed: Condvar::new() }))
     }
@@ -105,6 +110,7 @@ impl HeldReads {
         let count = state.requests.len() as u64;
         let chosen = state.random.below(count) as usize;
         let request = state.requests.swap_remove(chosen);
+        state.in_flight.end();
         drop(state);
         complete(request);
         let mut state = self.0.state.lock();
@@ -139,14 +145,16 @@ impl IoQueue for HoldingQueue {
         state.unfinished += at_once.len() + requests.len();
         state.stats.writes += at_once.len() as u64;
         state.stats.reads += requests.len() as u64;
-        let HeldState { requests: held, random, at_once_one_in, .. } = &mut *state;
+        let HeldState { requests: held, random, at_once_one_in, in_flight, .. } = &mut *state;
         for request in requests {
             match *at_once_one_in {
                 Some(one_in) if random.one_in(one_in) => at_once.push(request),
-                _ => held.push(request),
+                _ => {
+                    held.push(request);
+                    in_flight.begin();
+                }
             }
         }
-        state.stats.reads_in_flight_max = state.stats.reads_in_flight_max.max(state.requests.len());
         drop(state);
         let count = at_once.len();
         at_once.into_iter().for_each(IoRequest::perform);
@@ -173,7 +181,8 @@ impl IoQueue for HoldingQueue {
     }
 
     fn stats(&self) -> IoQueueStats {
-        self.0.0.state.lock().stats
+        let state = self.0.0.state.lock();
+        state.in_flight.in_stats(state.stats)
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::{cell::Cell, collections::VecDeque, sync::Arc, time::Instant};
 
-use clearway_disk::{IoPriority, IoQueue, IoQueueKind, IoQueueStats, IoRequest};
+use clearway_disk::{IoPriority, IoQueue, IoQueueKind, IoQueueStats, IoRequest, ReadsInFlight};
 use clearway_sync::{
     Condvar, Mutex,
     thread::{self, JoinHandle},
@@ -53,7 +53,9 @@ struct ServedState {
     unfinished: usize,
     /// True if no request will come any more.
     is_dropped: bool,
-    stats: IoQueueStats,
+    /// Reads submitted.
+    reads: u64,
+    in_flight: ReadsInFlight,
 }
 
 impl ServedQueue {
@@ -98,11 +100,12 @@ impl IoQueue for ServedQueue {
     /// The counters of this queue and the inner one together; of the largest numbers of reads in
     /// flight, the larger one. In flight here are the requests that have a thread.
     fn stats(&self) -> IoQueueStats {
-        let (own, inner) = (self.shared.state.lock().stats, self.inner.stats());
+        let (own, inner) = (self.shared.stats(), self.inner.stats());
         IoQueueStats {
             reads: own.reads + inner.reads,
             reads_in_flight: own.reads_in_flight + inner.reads_in_flight,
             reads_in_flight_max: own.reads_in_flight_max.max(inner.reads_in_flight_max),
+            reads_in_flight_time: own.reads_in_flight_time + inner.reads_in_flight_time,
             writes: inner.writes,
         }
     }
@@ -114,8 +117,13 @@ impl ServedRequests {
         let mut state = self.state.lock();
         state.waiting += reads;
         state.unfinished += reads;
-        state.stats.reads += reads as u64;
+        state.reads += reads as u64;
         state.unfinished
+    }
+
+    fn stats(&self) -> IoQueueStats {
+        let state = self.state.lock();
+        state.in_flight.in_stats(IoQueueStats { reads: state.reads, ..IoQueueStats::default() })
     }
 
     /// A read that arrives at the servers, and is performed by a thread of the queue.
@@ -145,9 +153,7 @@ impl ServedRequests {
                 continue;
             };
             state.waiting -= 1;
-            let stats = &mut state.stats;
-            stats.reads_in_flight += 1;
-            stats.reads_in_flight_max = stats.reads_in_flight_max.max(stats.reads_in_flight);
+            state.in_flight.begin();
             if state.is_dropped && state.waiting == 0 {
                 self.work.notify_all();
             }
@@ -157,7 +163,7 @@ impl ServedRequests {
             // Frees the server if the file was not one of this disk.
             drop(SERVICE.take());
             state = self.state.lock();
-            state.stats.reads_in_flight -= 1;
+            state.in_flight.end();
             state.unfinished -= 1;
             if state.unfinished == 0 {
                 self.idle.notify_all();
