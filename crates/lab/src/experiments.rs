@@ -19,6 +19,7 @@ mod flush_wait;
 mod hot_row;
 mod intent_locks;
 mod key_orders;
+mod lock_wait_from_io;
 mod log_agnostic_bound;
 mod log_insert;
 mod log_insert_outliers;
@@ -38,6 +39,13 @@ mod reorder_solver;
 mod reorder_stored_procedure;
 mod reorder_worst_order;
 mod runs;
+mod staging;
+mod staging_cache;
+mod staging_concurrency;
+mod staging_cpu;
+mod staging_memory;
+mod staging_mis_prefetch;
+mod staging_speed;
 mod tatp_components;
 
 use crate::experiment::Entry;
@@ -67,6 +75,13 @@ pub(crate) const EXPERIMENTS: &[Entry] = &[
     Entry::of::<tatp_components::TatpComponents>(),
     Entry::of::<key_orders::KeyOrders>(),
     Entry::of::<deleted_head::DeletedHead>(),
+    Entry::of::<lock_wait_from_io::LockWaitFromIo>(),
+    Entry::of::<staging_concurrency::StagingConcurrency>(),
+    Entry::of::<staging_cache::StagingCache>(),
+    Entry::of::<staging_mis_prefetch::StagingMisPrefetch>(),
+    Entry::of::<staging_cpu::StagingCpu>(),
+    Entry::of::<staging_memory::StagingMemory>(),
+    Entry::of::<staging_speed::StagingSpeed>(),
     Entry::of::<reorder_contention::Contention>(),
     Entry::of::<reorder_clients::Clients>(),
     Entry::of::<reorder_breakdown::Breakdown>(),
