@@ -191,8 +191,9 @@ impl Database {
     /// lock that the first holds, it fails with [`Error::SelfWait`]; in some cases, which
     /// [deadlocks](crate#deadlocks) lists, it waits instead.
     ///
-    /// If the type has a fetch stage ([`Staging::TwoStage`]), `body` runs once more, before all
-    /// other runs, and the result of that run is dropped.
+    /// If transactions wait for each other's page reads, and the data do not fit in the cache,
+    /// `body` may also run in a *fetch stage*, without locks, to read its pages in, and the result
+    /// of that run is dropped: see [`Staging`], which also says what such a run may see.
     ///
     /// `name` groups transactions for statistics; use one name for each kind of transaction.
     ///

@@ -273,6 +273,7 @@ mod range;
 mod scan;
 
 mod async_runner;
+mod automatic;
 mod run_stats;
 mod runner;
 mod staged_run;

@@ -193,7 +193,8 @@ impl Options {
 
     /// Sets the share of transactions that are timed for
     /// [`Database::timings`](crate::Database::timings): about one in `count` of those that a thread
-    /// begins, or none if `count` is 0. Default 16.
+    /// begins, or none if `count` is 0, so that [`Staging::Automatic`] has nothing to go by.
+    /// Default 16.
     pub fn time_one_in(mut self, count: u32) -> Options {
         self.time_one_in = count;
         self
@@ -201,7 +202,7 @@ impl Options {
 
     /// Sets the execution of transactions that are run as closures, for all types for which
     /// [`Database::set_staging`](crate::Database::set_staging) sets nothing else. Default
-    /// [`Staging::Conventional`].
+    /// [`Staging::Automatic`].
     pub fn staging(mut self, policy: Staging) -> Options {
         self.staging = policy;
         self

@@ -24,7 +24,9 @@ use clearway_sync::{
 };
 use clearway_txn::{Kind, RetryContext};
 
-use crate::{Pending, Transaction, inner::Inner, staged_run::StagedRun, statistics::Count};
+use crate::{
+    Pending, Transaction, automatic, inner::Inner, staged_run::StagedRun, statistics::Count,
+};
 
 /// Upper bound on the pause before the first retry; the bound doubles with each further retry.
 const PAUSE_FIRST_US: u64 = 20;
@@ -82,6 +84,9 @@ fn run_once<T>(
         && let Err(error) = staged.prepare(&mut tx)
     {
         return commit_or_roll_back(tx, last, Err(error));
+    }
+    if tx.is_timed() {
+        automatic::look(database, kind);
     }
     // A closure that panics may leave its captures half changed; the program gets the error and
     // must deal with that. Afterwards the transaction is only rolled back.

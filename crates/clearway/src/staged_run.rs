@@ -10,9 +10,15 @@
 //!   panic alike (STAGING-2 of `txn`).
 //! - STAGED-2. The pins of the fetch stage live until the operate stage has ended, in the last of
 //!   its attempts. So the attempts after a deadlock find the pages in memory, too.
-//! - STAGED-3. A closure has at most one fetch stage.
+//! - STAGED-3. A closure has at most one fetch stage, and a second one only if it returned an error
+//!   from the first in which a write was refused: without locks, another transaction may have taken
+//!   the key that it was about to insert (the number of the next order), while it waited for a
+//!   page. The second finds the page in memory.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    thread,
+};
 
 use clearway_base::Result;
 use clearway_pool::FetchedPages;
@@ -30,8 +36,9 @@ pub(crate) struct StagedRun {
     next: NextRun,
     /// The part of the run before that the next one takes over.
     pub(crate) context: Option<RetryContext>,
-    fetched: Option<FetchedPages>,
-    /// True if the fetch stage had to read pages.
+    /// The pins of its fetch stages.
+    fetched: Vec<FetchedPages>,
+    /// True if a fetch stage had to read pages.
     has_read: bool,
 }
 
@@ -69,53 +76,59 @@ impl StagedRun {
             NextRun::Optimistic => tx.inner.begin_optimistic(),
             NextRun::Operate => {}
         }
-        match self.context.take() {
-            Some(context) if !tx.inner.is_fetching() => tx.inner.resume(&context),
-            _ => Ok(()),
+        if tx.inner.is_fetching() {
+            return Ok(());
         }
+        self.context.take().map_or(Ok(()), |context| tx.inner.resume(&context))
     }
 
     /// Ends a run. Returns `None` if that was a fetch stage: another run follows. `returned` is
     /// what the closure has returned, or its panic.
     #[cold]
-    pub(crate) fn after<R>(
+    pub(crate) fn after<T>(
         &mut self,
         database: &Inner,
         kind: Kind,
         tx: Transaction,
-        returned: std::thread::Result<R>,
-    ) -> Option<(Transaction, std::thread::Result<R>)> {
+        returned: thread::Result<Result<T>>,
+    ) -> Option<(Transaction, thread::Result<Result<T>>)> {
         if tx.inner.is_fetching() {
             self.end_fetch(database, kind, tx, returned);
             return None;
         }
-        let run = match (&self.fetched, self.next) {
-            (Some(pages), _) => {
-                EndedRun::Operate { read: self.has_read, is_whole: pages.is_whole() }
-            }
-            (None, NextRun::Optimistic) => EndedRun::Optimistic,
-            (None, _) => EndedRun::Conventional,
+        let run = match self.next {
+            _ if !self.fetched.is_empty() => EndedRun::Operate {
+                read: self.has_read,
+                is_whole: self.fetched.iter().all(FetchedPages::is_whole),
+            },
+            NextRun::Optimistic => EndedRun::Optimistic,
+            _ => EndedRun::Conventional,
         };
         database.staging.count_run(kind, run, tx.inner.absent_pages(), tx.is_timed());
         Some((tx, returned))
     }
 
-    fn end_fetch<R>(
+    fn end_fetch<T>(
         &mut self,
         database: &Inner,
         kind: Kind,
         tx: Transaction,
-        returned: std::thread::Result<R>,
+        returned: thread::Result<Result<T>>,
     ) {
         // The result is dropped here, since that may panic, too.
+        let failed = matches!(returned, Ok(Err(_)));
         let drops = AssertUnwindSafe(|| returned.map(drop).is_err());
         let panicked = catch_unwind(drops).unwrap_or(true);
         let is_converted = self.next == NextRun::Optimistic;
         self.next = NextRun::Operate;
         let Some((fetched, context)) = tx.end_fetch() else { return };
         database.staging.count_fetch(kind, &fetched, panicked, is_converted);
-        self.has_read = fetched.absent_pages > 0;
-        self.fetched = Some(fetched.pages);
+        let may_be_late = fetched.has_refused && fetched.absent_pages > 0;
+        if failed && may_be_late && self.fetched.is_empty() {
+            self.next = NextRun::Fetch; // STAGED-3
+        }
+        self.has_read |= fetched.absent_pages > 0;
+        self.fetched.push(fetched.pages);
         if is_converted {
             self.context = Some(context);
         }

@@ -3,13 +3,19 @@
 
 mod hybrid;
 
+use std::time::Instant;
+
 use clearway_sync::{
-    Counter,
-    plain::{AtomicBool, AtomicU8, Ordering},
+    Counter, Mutex,
+    plain::{AtomicU8, AtomicU32, AtomicU64, Ordering},
 };
 use clearway_txn::{Fetched, KINDS_MAX, Kind};
 
+use crate::run_stats::RunStats;
 use hybrid::{Execution, RunWindow};
+
+/// Timed transactions of a type between two looks at its runs.
+const TIMED_FOR_A_LOOK: u32 = 4;
 
 /// The execution of transactions that are run as closures: by
 /// [`transact`](crate::Database::transact), [`submit`](crate::Database::submit) and the closures of
@@ -18,9 +24,14 @@ use hybrid::{Execution, RunWindow};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Staging {
+    /// `Hybrid` for types that need pages which are not in memory, while transactions of some type
+    /// wait for more than 5 % of their time for locks whose holders wait for pages; `Conventional`
+    /// for all others, in programs that abort on panic, and if no transaction is timed
+    /// ([`Options::time_one_in`](crate::Options::time_one_in)).
+    #[default]
+    Automatic,
     /// The closure runs once, and again after each deadlock. It may hold locks while it waits for
     /// the disk.
-    #[default]
     Conventional,
     /// The closure first runs in a *fetch stage*: without locks, and without changes that others
     /// could see, so that the pages it needs are in memory when it runs for good, in its *operate
@@ -59,8 +70,8 @@ pub enum Stage {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct StagingStats {
-    /// The execution of the runs that begin now: for types with the policy
-    /// [`Hybrid`](Staging::Hybrid) the one that it has chosen, and the policy itself otherwise.
+    /// The execution of the runs that begin now, one of [`Conventional`](Staging::Conventional),
+    /// [`TwoStage`](Staging::TwoStage) and [`Optimistic`](Staging::Optimistic).
     pub current: Staging,
     /// Fetch stages.
     pub fetches: u64,
@@ -131,14 +142,27 @@ struct StagingCounters {
     mis_prefetches_without_pins: Counter,
 }
 
+/// The way in which the execution of a type changes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Changes {
+    Never,
+    ByHybrid,
+    ByAutomatic,
+}
+
 /// The policy of a type, what it leads to, and the counters.
 struct StagingOfType {
-    /// True for [`Staging::Hybrid`].
-    is_hybrid: AtomicBool,
+    /// The code of a [`Changes`].
+    changes: AtomicU8,
     /// The code of an [`Execution`].
     execution: AtomicU8,
     window: RunWindow,
     counters: StagingCounters,
+    /// Timed transactions, for `automatic`.
+    timed: AtomicU32,
+    /// The runs up to the last look of `automatic`.
+    looked_at: Mutex<RunStats>,
 }
 
 /// The policy of each type, and the counters.
@@ -148,29 +172,43 @@ pub(crate) struct StagingPolicies {
     of_database: Staging,
     /// Runs for which each one counts that is timed.
     time_one_in: u32,
+    opened: Instant,
+    /// The time since `opened`, in milliseconds, at which some type waited behind reads; 0 if none
+    /// has.
+    waited_ms: AtomicU64,
 }
 
 impl StagingOfType {
     fn new() -> StagingOfType {
         StagingOfType {
-            is_hybrid: AtomicBool::new(false),
+            changes: AtomicU8::new(Changes::Never as u8),
             execution: AtomicU8::new(Execution::Conventional as u8),
             window: RunWindow::default(),
             counters: StagingCounters::default(),
+            timed: AtomicU32::new(0),
+            looked_at: Mutex::default(),
         }
     }
 
     fn set(&self, policy: Staging) {
-        let execution = match policy {
-            Staging::Conventional => Execution::Conventional,
-            Staging::Optimistic => Execution::Optimistic,
+        let (execution, changes) = match policy {
+            Staging::Automatic if cfg!(panic = "unwind") => {
+                (Execution::Conventional, Changes::ByAutomatic)
+            }
+            Staging::Automatic | Staging::Conventional => (Execution::Conventional, Changes::Never),
+            Staging::Optimistic => (Execution::Optimistic, Changes::Never),
+            Staging::TwoStage => (Execution::TwoStage, Changes::Never),
             // A type of which nothing is known begins with fetch stages, as in the paper.
-            Staging::TwoStage | Staging::Hybrid => Execution::TwoStage,
+            Staging::Hybrid => (Execution::TwoStage, Changes::ByHybrid),
         };
         // Relaxed: transactions that begin meanwhile may use either policy.
         self.window.reset();
         self.execution.store(execution as u8, Ordering::Relaxed);
-        self.is_hybrid.store(policy == Staging::Hybrid, Ordering::Relaxed);
+        self.changes.store(changes as u8, Ordering::Relaxed);
+    }
+
+    fn changes(&self, how: Changes) -> bool {
+        self.changes.load(Ordering::Relaxed) == how as u8
     }
 
     fn execution(&self) -> Execution {
@@ -179,17 +217,16 @@ impl StagingOfType {
 
     /// Counts runs that have waited for pages, or not.
     fn count_runs(&self, runs: u32, have_read: bool) {
-        if !self.is_hybrid.load(Ordering::Relaxed) {
+        if self.changes(Changes::Never) {
             return;
         }
         let now = self.execution();
-        if let Some(next) = self.window.count_runs(runs, have_read, now)
-            && next != now
-        {
-            // Relaxed: a policy that is set meanwhile may be replaced by this decision, until the
-            // next one.
-            self.execution.store(next as u8, Ordering::Relaxed);
-        }
+        let Some(decision) = self.window.count_runs(runs, have_read, now) else { return };
+        let is_idle = decision.has_read_nothing && self.changes(Changes::ByAutomatic);
+        let next = if is_idle { Execution::Conventional } else { decision.next };
+        // Relaxed: a policy that is set meanwhile may be replaced by this decision, until the next
+        // one.
+        self.execution.store(next as u8, Ordering::Relaxed);
     }
 }
 
@@ -198,7 +235,8 @@ impl StagingPolicies {
     pub(crate) fn new(of_database: Staging, time_one_in: u32) -> StagingPolicies {
         let types = std::array::from_fn(|_| StagingOfType::new());
         types.iter().for_each(|of_type| of_type.set(of_database));
-        StagingPolicies { types, of_database, time_one_in }
+        let (opened, waited_ms) = (Instant::now(), AtomicU64::new(0));
+        StagingPolicies { types, of_database, time_one_in, opened, waited_ms }
     }
 
     /// Sets the policy of a type; `None`: that of the database.
@@ -224,6 +262,56 @@ impl StagingPolicies {
             Execution::Optimistic => FirstRun::Optimistic,
             Execution::Probed if of_type.window.is_probe() => FirstRun::Fetch,
             Execution::Probed => FirstRun::Counted,
+        }
+    }
+
+    /// Returns true if the last runs of a type are to be looked at, in one of
+    /// [`TIMED_FOR_A_LOOK`] calls.
+    pub(crate) fn is_time_to_look(&self, kind: Kind) -> bool {
+        let of_type = &self.types[kind.index()];
+        of_type.changes(Changes::ByAutomatic)
+            && of_type.execution() == Execution::Conventional
+            && of_type.timed.fetch_add(1, Ordering::Relaxed).is_multiple_of(TIMED_FOR_A_LOOK)
+    }
+
+    /// Returns the runs since the last such call that returned some, if they are enough to decide.
+    /// `all` returns those since the opening.
+    pub(crate) fn window_of_runs(
+        &self,
+        kind: Kind,
+        all: impl FnOnce() -> RunStats,
+    ) -> Option<RunStats> {
+        // If another thread has it, that one looks at them.
+        let mut earlier = self.types[kind.index()].looked_at.try_lock()?;
+        let all = all(); // Not before: the other thread may have seen more.
+        let window = all.since(&earlier);
+        (window.runs >= hybrid::WINDOW.into()).then(|| {
+            *earlier = all;
+            window
+        })
+    }
+
+    /// Notes that transactions of some type wait behind reads.
+    pub(crate) fn note_waiting(&self) {
+        self.waited_ms.store(self.now_ms(), Ordering::Relaxed);
+    }
+
+    /// Returns true if that was noted within the last second.
+    pub(crate) fn is_any_waiting(&self) -> bool {
+        let waited = self.waited_ms.load(Ordering::Relaxed);
+        waited > 0 && self.now_ms() - waited.min(self.now_ms()) <= 1000
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.opened.elapsed().as_millis() as u64 + 1
+    }
+
+    /// Leaves a type to [`Staging::Hybrid`] until it has read nothing in a window.
+    pub(crate) fn begin_hybrid(&self, kind: Kind) {
+        let of_type = &self.types[kind.index()];
+        if of_type.changes(Changes::ByAutomatic) {
+            of_type.window.reset();
+            of_type.execution.store(Execution::TwoStage as u8, Ordering::Relaxed);
         }
     }
 

@@ -140,6 +140,11 @@ impl Pool {
         self.space.page_limit()
     }
 
+    /// Returns true if pages have been evicted.
+    pub fn has_evicted(&self) -> bool {
+        self.counters.evictions.get() > 0
+    }
+
     /// Pages that the data file holds.
     pub fn page_count(&self) -> u32 {
         self.data.pages()

@@ -156,6 +156,11 @@ impl Engine {
         self.core.lock_waits()
     }
 
+    /// Returns true if pages have been evicted from the cache, since the data did not fit.
+    pub fn has_evicted(&self) -> bool {
+        self.core.pool.has_evicted()
+    }
+
     /// The waits of the transactions of a type.
     pub fn wait_totals(&self, kind: Kind) -> WaitTotals {
         if self.core.check_process().is_err() {

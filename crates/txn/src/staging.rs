@@ -85,6 +85,7 @@ pub(crate) struct FetchStage {
     bytes: usize,
     until: Instant,
     is_over: bool,
+    has_refused: bool,
     absent_pages: u32,
 }
 
@@ -94,6 +95,9 @@ pub struct Fetched {
     pub pages: FetchedPages,
     /// True if the stage ended before the closure did (STAGING-3).
     pub is_cut_short: bool,
+    /// True if a write was refused since its key was absent, or present. If the closure has read
+    /// that it was not, another transaction has changed it meanwhile.
+    pub has_refused: bool,
     /// The number of times that it waited for a page that was not in memory, the one of a
     /// conversion included.
     pub absent_pages: u32,
@@ -116,6 +120,7 @@ impl FetchStage {
             bytes: 0,
             until: Instant::now() + TIME_MAX,
             is_over: false,
+            has_refused: false,
             absent_pages: 0,
         }
     }
@@ -123,7 +128,12 @@ impl FetchStage {
     /// Ends the stage.
     pub(crate) fn end(self) -> Fetched {
         finish::leave(self.state);
-        Fetched { pages: self.pages, is_cut_short: self.is_over, absent_pages: self.absent_pages }
+        Fetched {
+            pages: self.pages,
+            is_cut_short: self.is_over,
+            has_refused: self.has_refused,
+            absent_pages: self.absent_pages,
+        }
     }
 
     /// Sets the limit of waits: a fetch stage waits for pages only. Returns the one before.
@@ -195,7 +205,10 @@ impl FetchStage {
         let written = self.overlay.get(table.id(), key).map(|written| written.is_some());
         let is_present = written.unwrap_or(found.is_present);
         self.unlocked.wanted.push((table.tree().lock_of(key), RangeMode::XN));
-        check(is_present)?;
+        if let Err(refused) = check(is_present) {
+            self.has_refused = true;
+            return Err(refused);
+        }
         self.copied(key.len() + value.map_or(0, <[u8]>::len))?;
         self.overlay.set(table.id(), key, value);
         Ok(is_present)

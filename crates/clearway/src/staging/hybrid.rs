@@ -27,7 +27,7 @@
 use clearway_sync::plain::{AtomicU32, Ordering};
 
 /// The runs after which a decision is made.
-const WINDOW: u32 = 64;
+pub(super) const WINDOW: u32 = 64;
 /// The same for a type that is probed: enough for four probes.
 const WINDOW_PROBED: u32 = 256;
 /// Of a type that is probed, one run in so many has a fetch stage.
@@ -71,6 +71,15 @@ pub(super) struct RunWindow {
     turn: AtomicU32,
 }
 
+/// The outcome of a window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct HybridDecision {
+    /// The execution of the next runs.
+    pub(super) next: Execution,
+    /// True if none of the runs has waited for pages.
+    pub(super) has_read_nothing: bool,
+}
+
 /// The sums of a window.
 #[derive(Clone, Copy, Default, Debug)]
 struct WindowSums {
@@ -98,21 +107,24 @@ impl RunWindow {
         self.operate_waits.fetch_add(waits, Ordering::Relaxed);
     }
 
-    /// Counts runs that ended, all of which have waited for pages or none. Returns the execution of
-    /// the next runs, if it is time to decide.
+    /// Counts runs that ended, all of which have waited for pages or none. Returns the decision, if
+    /// it is time for one.
     pub(super) fn count_runs(
         &self,
         runs: u32,
         have_read: bool,
         now: Execution,
-    ) -> Option<Execution> {
+    ) -> Option<HybridDecision> {
         if have_read {
             self.reading.fetch_add(runs, Ordering::Relaxed);
         }
         let before = self.runs.fetch_add(runs, Ordering::Relaxed);
         let window = if now == Execution::Probed { WINDOW_PROBED } else { WINDOW };
         let is_full = before < window && before + runs >= window;
-        is_full.then(|| decide(now, self.take()))
+        is_full.then(|| {
+            let sums = self.take();
+            HybridDecision { next: decide(now, sums), has_read_nothing: sums.reading == 0 }
+        })
     }
 
     /// Begins a new window. Returns the sums of the one that has ended.
@@ -169,7 +181,9 @@ mod tests {
                 window.count_fetch(fetch_waits);
                 window.count_operate(operate_waits);
             }
-            if let Some(next) = window.count_runs(1, run % reads_one_in == 0, now) {
+            let decision = window.count_runs(1, run % reads_one_in == 0, now);
+            if let Some(HybridDecision { next, has_read_nothing }) = decision {
+                assert_eq!(has_read_nothing, reads_one_in > run);
                 assert_eq!(run, if now == Execution::Probed { WINDOW_PROBED } else { WINDOW });
                 return next;
             }
@@ -204,7 +218,8 @@ mod tests {
     #[test]
     fn runs_that_are_counted_in_groups_lead_to_a_decision_as_well() {
         let window = RunWindow::default();
-        let next = |runs| window.count_runs(runs, false, Execution::TwoStage);
+        let count = |runs| window.count_runs(runs, false, Execution::TwoStage);
+        let next = |runs| count(runs).map(|decision| decision.next);
         assert_eq!((next(63), next(100)), (None, Some(Execution::Optimistic)));
         assert_eq!((next(63), next(1)), (None, Some(Execution::Optimistic)));
         assert_eq!((next(64), next(63)), (Some(Execution::Optimistic), None));

@@ -10,7 +10,8 @@ use std::{
 };
 
 use clearway::{Database, Error, Options, Stage, Staging, StagingStats};
-use clearway_testkit::disk::DelayedDisk;
+use clearway_disk::MemoryDisk;
+use clearway_testkit::disk::{DelayedDisk, QueueingDisk, ReadServers};
 
 fn open(cache: u64) -> Database {
     Options::in_memory().cache_size(cache).staging(Staging::TwoStage).open("").unwrap()
@@ -314,14 +315,19 @@ fn hybrid_gives_up_fetch_stages_that_read_other_pages_and_comes_back() {
     let mut misleads = true;
     let mut at = 0;
     let mut run = |misleads: bool| {
-        // The keys of the operate stage have nothing to do with those of the fetch stage.
+        // The operate stage has three keys, none of them that of the fetch stage.
         let mut calls = 0;
         let mut fetched = db.transact("unfit", |tx| {
             calls += 1;
+            let keys = match (misleads, calls) {
+                (true, 1) | (false, _) => 1,
+                (true, _) => 3,
+            };
             if misleads || calls == 1 {
-                at += 1;
+                at += 3;
             }
-            tx.put(&table, key(at * 7919 % ACCOUNTS), "v")
+            (at..at + keys)
+                .try_for_each(|n| tx.put(&table, key(n * 7919 % ACCOUNTS), "v").map(drop))
         });
         fetched.as_mut().unwrap();
         stats(&db, "unfit")
@@ -407,4 +413,109 @@ fn answer_after_a_conversion_waits_for_what_was_read_before_it() {
         drop(db.begin().scan(&table, ..).count());
     }
     assert!(waited > 0, "no commit was under way");
+}
+
+/// A database of accounts with the default policy, on a disk whose reads take 1 ms, and the disk's
+/// servers, which are on.
+fn slow_accounts(time_one_in: u32) -> (Database, clearway::Table) {
+    let servers = ReadServers::new(4, Duration::from_millis(1));
+    let disk = Arc::new(QueueingDisk::new(MemoryDisk::new(), servers.clone()));
+    let options = Options::default().cache_size(1 << 20).time_one_in(time_one_in);
+    let db = options.on_disk(disk).open("slow").unwrap();
+    let table = db.table("accounts").unwrap();
+    let mut tx = db.begin();
+    (0..8000).for_each(|row| _ = tx.put(&table, key(row), [1; 400]).unwrap());
+    tx.commit().unwrap();
+    servers.set_on(true);
+    (db, table)
+}
+
+/// Runs 400 payments in each of `threads` threads. Each changes the one branch, and one of the
+/// first `accounts` accounts. Returns the execution after them.
+fn pay(db: &Database, table: &clearway::Table, threads: u64, accounts: u64) -> Staging {
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || {
+                for round in 0..400 {
+                    let account = (thread * 7919 + round * 104_729) % accounts;
+                    db.transact("pay", |tx| {
+                        tx.put(table, "branch", [thread as u8])?;
+                        tx.put(table, key(account), [round as u8; 400])
+                    })
+                    .unwrap();
+                }
+            });
+        }
+    });
+    stats(db, "pay").current
+}
+
+#[test]
+fn types_fetch_by_default_only_while_they_read_and_transactions_wait_behind_reads() {
+    let (db, table) = slow_accounts(16);
+    // No transaction waits for another.
+    assert_eq!(pay(&db, &table, 1, 8000), Staging::Conventional);
+    // They wait, but not for reads.
+    assert_eq!(pay(&db, &table, 4, 2), Staging::Conventional);
+    assert_eq!(stats(&db, "pay").fetches, 0);
+    assert_eq!(pay(&db, &table, 4, 8000), Staging::TwoStage);
+    assert!(stats(&db, "pay").fetches > 100);
+    assert_eq!(pay(&db, &table, 4, 2), Staging::Conventional);
+    let fetches = stats(&db, "pay").fetches;
+    pay(&db, &table, 4, 2);
+    assert_eq!(stats(&db, "pay").fetches, fetches);
+    // Asked for, it stays conventional.
+    db.set_staging("pay", Some(Staging::Conventional));
+    assert_eq!(pay(&db, &table, 4, 8000), Staging::Conventional);
+    assert_eq!(stats(&db, "pay").fetches, fetches);
+}
+
+#[test]
+fn without_timed_transactions_all_types_are_conventional_by_default() {
+    let (db, table) = slow_accounts(0);
+    assert_eq!(pay(&db, &table, 4, 8000), Staging::Conventional);
+    assert_eq!(stats(&db, "pay").fetches, 0);
+}
+
+#[test]
+fn fetch_stage_whose_key_was_taken_meanwhile_is_repeated() {
+    for policy in [Staging::TwoStage, Staging::Optimistic] {
+        let (db, table) = accounts(policy);
+        db.transact("first", |tx| tx.put(&table, "next", [1])).unwrap();
+        let mut runs = 0;
+        db.transact("order", |tx| {
+            runs += 1;
+            let number = tx.get_for_update(&table, "next")?.unwrap()[0];
+            tx.put(&table, "next", [number + 1])?;
+            tx.get(&table, key(1))?;
+            if runs == 1 {
+                // While this run waited for the page, another transaction took the number.
+                let mut other = db.begin();
+                other.insert(&table, [b'o', number], "other").unwrap();
+                other.put(&table, "next", [number + 1]).unwrap();
+                other.commit().unwrap();
+            }
+            tx.insert(&table, [b'o', number], "mine")?;
+            (0..ACCOUNTS).step_by(2000).try_for_each(|account| {
+                tx.put(&table, key(account), "v")?;
+                Ok(())
+            })
+        })
+        .unwrap();
+        assert_eq!(runs, 3, "{policy:?}");
+        let counted = stats(&db, "order");
+        assert_eq!((counted.fetches, counted.operates, counted.mis_prefetches), (2, 1, 0));
+        // An error that all runs return is repeated once only.
+        drop(db.begin().scan(&table, ..).count());
+        let mut runs = 0;
+        let refused = db.transact("twice", |tx| {
+            runs += 1;
+            tx.get(&table, key(19_999 - 1))?;
+            tx.get(&table, key(1))?;
+            tx.insert(&table, "next", "v")
+        });
+        assert!(matches!(refused, Err(Error::DuplicateKey)));
+        assert_eq!(runs, 3, "{policy:?}");
+        drop(db.begin().scan(&table, ..).count());
+    }
 }
