@@ -26,12 +26,14 @@
 use std::task::{Context, Poll};
 
 use clearway_base::{Error, Lsn, Result};
+use clearway_sync::SpinLatchGuard;
 
 use crate::{
     identity::ResourceId,
     intent::{HeldIntent, IntentMode},
     owner::{LockOwner, Request},
     parts::{Holder, Resources},
+    resource::IntentLocks,
     shared::{LockTable, Outcome, WaitLimit},
     wait_record::Target,
 };
@@ -124,14 +126,25 @@ impl LockTable {
             return true;
         }
         if queue {
-            // In the same latch hold as the request (LOCK-WAIT-1).
-            self.publish_wait(owner, Target::Intent(entry));
-            let holder = || self.holder_of_intent(entry, owner.number, wanted);
-            self.shared.begin_stall(owner.number, Target::Intent(entry), holder);
-            drop(locks);
-            self.note_pending(owner, Request::Intent { entry, before, wanted });
+            self.begin_intent_wait(owner, entry, (before, wanted), locks);
         }
         false
+    }
+
+    /// Publishes the wait for a request that was queued in this latch hold (LOCK-WAIT-1).
+    #[cold]
+    fn begin_intent_wait(
+        &self,
+        owner: &mut LockOwner,
+        entry: u32,
+        (before, wanted): (Option<IntentMode>, IntentMode),
+        locks: SpinLatchGuard<'_, IntentLocks>,
+    ) {
+        self.publish_wait(owner, Target::Intent(entry));
+        let holder = || self.holder_of_intent(entry, owner.number, wanted);
+        self.shared.begin_stall(owner.number, Target::Intent(entry), holder);
+        drop(locks);
+        self.note_pending(owner, Request::Intent { entry, before, wanted });
     }
 
     /// Releases all intent locks of an owner, the newest first.
