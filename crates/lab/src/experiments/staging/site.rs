@@ -131,12 +131,12 @@ impl Ready {
         })
     }
 
-    /// Makes the next client the first of a round of all warehouses, so that all runs have theirs
-    /// at the same ones. `clients` is the number of the next client.
+    /// Makes the next client the first of a round of all warehouses, so that a run has as many of
+    /// its clients at one warehouse as any other run. Each round begins with another warehouse, so
+    /// that no run has the clients of the one before. `clients` is the number of the next client.
     fn skip_clients(&self, clients: u32) -> u32 {
         let Ready::Tpcc(tpcc) = self else { return clients };
-        let round = tpcc.scale().warehouses.pow(2);
-        let next = clients.next_multiple_of(round);
+        let next = clients.next_multiple_of(tpcc.scale().warehouses);
         (clients..next).for_each(|_| drop(tpcc.client(SEED)));
         next
     }
