@@ -22,6 +22,7 @@ mod sizes;
 
 pub(super) use device::{Device, FOUR_DISKS, TWO_DISKS, VOLUME};
 pub(super) use measures::{NEW_ORDER, each, percent};
+pub(super) use observed::TypeRuns;
 pub(super) use point::{Load, Ran};
 pub(super) use policies::{CONVENTIONAL, Policy, claimed, staged, variants};
 pub(super) use site::{Data, Place, Sites};

@@ -19,6 +19,8 @@ pub(in super::super) struct StageRuns {
     pub(in super::super) time: Duration,
     /// Runs that read.
     pub(in super::super) reading: u64,
+    /// Runs that ended with an error.
+    pub(in super::super) failed: u64,
 }
 
 /// Transactions of one type. Their reads are those of their own threads: not those for which they
@@ -41,6 +43,7 @@ impl StageRuns {
         self.runs += other.runs;
         self.time += other.time;
         self.reading += other.reading;
+        self.failed += other.failed;
     }
 }
 
@@ -104,7 +107,12 @@ impl ObservedStore {
         }
         let runs = if stage == Stage::Fetch { &mut seen.fetch } else { &mut seen.operate };
         let has_read = ThreadReads::now().count > before.count;
-        runs.add(StageRuns { runs: 1, time: started.elapsed(), reading: has_read.into() });
+        runs.add(StageRuns {
+            runs: 1,
+            time: started.elapsed(),
+            reading: has_read.into(),
+            failed: result.is_err().into(),
+        });
         result
     }
 }
