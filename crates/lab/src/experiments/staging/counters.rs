@@ -78,4 +78,10 @@ impl Counters {
         let types = self.waits.iter().filter(|kind| name.is_none_or(|name| kind.name == name));
         types.map(|kind| kind.counts.wait_us).sum()
     }
+
+    /// Returns the part of these waits in which the holder of the lock read, in microseconds.
+    pub(super) fn behind_reads_us(&self, name: Option<&str>) -> u64 {
+        let types = self.waits.iter().filter(|kind| name.is_none_or(|name| kind.name == name));
+        types.map(|kind| kind.counts.behind_reads_us).sum()
+    }
 }

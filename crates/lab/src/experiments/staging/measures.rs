@@ -3,7 +3,11 @@
 
 use std::time::Duration;
 
-use super::{counters::Staged, observed::TypeRuns, point::Ran};
+use super::{
+    counters::{Counters, Staged},
+    observed::TypeRuns,
+    point::Ran,
+};
 use crate::variants::Sample;
 
 /// The type whose throughput and waits the paper reports.
@@ -36,6 +40,7 @@ impl Ran {
         vec![
             ("tps", self.tps()),
             ("lock %", self.lock_percent()),
+            ("behind reads %", self.behind_reads_percent()),
             ("aborts %", self.aborts_percent()),
             ("reads/tx", self.reads_each()),
             ("mis %", self.mis_percent(None)),
@@ -77,6 +82,13 @@ impl Ran {
     /// Returns the time that a transaction waits for locks.
     pub(in super::super) fn lock_ms(&self, name: Option<&str>) -> f64 {
         each(self.lock_wait(name), self.of(name).transactions)
+    }
+
+    /// Returns the share of the lock waits in which the holder of the lock read.
+    pub(in super::super) fn behind_reads_percent(&self) -> f64 {
+        let us =
+            |of: fn(&Counters, Option<&str>) -> u64| of(&self.after, None) - of(&self.before, None);
+        percent(us(Counters::behind_reads_us), us(Counters::lock_wait_us))
     }
 
     /// Returns the share of the transactions' time in which they wait for locks.

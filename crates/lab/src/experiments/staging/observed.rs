@@ -100,8 +100,10 @@ impl ObservedStore {
         computation: Duration,
         body: impl FnOnce(&mut ClearwayTransaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        let (started, before, stage) = (Instant::now(), ThreadReads::now(), tx.stage());
+        let (started, before) = (Instant::now(), ThreadReads::now());
         let result = body(tx);
+        // At the end: an optimistic run that has asked before is not converted.
+        let stage = tx.stage();
         if !computation.is_zero() && result.is_ok() {
             thread::sleep(computation);
         }

@@ -19,21 +19,17 @@ pub(in super::super) struct Load {
     pub(in super::super) policy: Staging,
     /// Clients, each with a thread, which waits for its commits.
     pub(in super::super) clients: u32,
-    /// True if reads take time.
-    pub(in super::super) reads_wait: bool,
     /// The time for which each run of a closure computes.
     pub(in super::super) computation: Duration,
     /// The order of the statements of TPC-B.
     pub(in super::super) order: TpcbOrder,
-    /// The run takes the lab's time divided by this.
-    pub(in super::super) part_of_time: u32,
 }
 
 impl Load {
     /// Clients of a slow disk, whose transactions compute nothing.
     pub(in super::super) fn new(policy: Staging, clients: u32) -> Load {
         let (computation, order) = (Duration::ZERO, TpcbOrder::Standard);
-        Load { policy, clients, reads_wait: true, computation, order, part_of_time: 1 }
+        Load { policy, clients, computation, order }
     }
 }
 
@@ -55,11 +51,10 @@ impl Sites {
         load: &Load,
     ) -> Outcome<Ran> {
         let plan = run.plan(load.clients, None, Commit::Blocking);
-        let plan = Plan { duration: plan.duration / load.part_of_time, ..plan };
         let mut site = self.at(place, run.lab.time)?;
         site.begin(load);
         let before = site.counters();
-        let outcome = site.timed(load.reads_wait, &plan)?;
+        let outcome = site.timed(true, &plan)?;
         let (after, disk) = (site.counters(), site.servers.stats());
         Ok(Ran { outcome, types: site.store.types(), before, after, disk })
     }

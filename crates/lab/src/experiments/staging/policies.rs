@@ -27,6 +27,13 @@ pub(in super::super) const POLICIES: &[Policy] = &[
         is_claimed: true,
         always_fetches: true,
     },
+    Policy {
+        name: "optimistic",
+        staging: Staging::Optimistic,
+        is_claimed: false,
+        always_fetches: false,
+    },
+    Policy { name: "hybrid", staging: Staging::Hybrid, is_claimed: true, always_fetches: false },
 ];
 
 /// The position of the baseline.
