@@ -28,7 +28,7 @@ const WAITING_MIN: f64 = 0.05;
 /// Looks at the last runs of a type, one of whose transactions is timed (AUTOMATIC-2).
 #[cold]
 pub(crate) fn look(database: &Inner, kind: Kind) {
-    if !database.staging.is_time_to_look(kind) {
+    if !database.engine.has_evicted() || !database.staging.is_time_to_look(kind) {
         return;
     }
     let runs = || database.statistics.runs(kind, &database.engine);
@@ -36,10 +36,7 @@ pub(crate) fn look(database: &Inner, kind: Kind) {
     if window.behind_reads_share_of_runs() > WAITING_MIN {
         database.staging.note_waiting();
     }
-    if window.waits.runs_with_reads > 0
-        && database.staging.is_any_waiting()
-        && database.engine.has_evicted()
-    {
+    if window.waits.runs_with_reads > 0 && database.staging.is_any_waiting() {
         database.staging.begin_hybrid(kind);
     }
 }

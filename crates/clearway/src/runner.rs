@@ -57,7 +57,7 @@ pub(crate) fn run<T>(
     let mut attempt = 1;
     loop {
         let last = attempt >= database.attempts;
-        match run_once(database, kind, last, staged.as_mut(), &mut body) {
+        match run_once(database, kind, last, staged.as_deref_mut(), &mut body) {
             Attempt::Done(pending) => return Ok(pending),
             Attempt::Failed(error) => return Err(error),
             Attempt::Fetched => {}

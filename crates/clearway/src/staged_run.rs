@@ -55,14 +55,14 @@ enum NextRun {
 impl StagedRun {
     /// A closure with this first run; `None` if it is an ordinary one that is not counted.
     #[inline]
-    pub(crate) fn begin(first: FirstRun) -> Option<StagedRun> {
+    pub(crate) fn begin(first: FirstRun) -> Option<Box<StagedRun>> {
         let next = match first {
             FirstRun::Conventional => return None,
             FirstRun::Counted => NextRun::Operate,
             FirstRun::Fetch => NextRun::Fetch,
             FirstRun::Optimistic => NextRun::Optimistic,
         };
-        Some(StagedRun { next, ..StagedRun::default() })
+        Some(Box::new(StagedRun { next, ..StagedRun::default() }))
     }
 
     /// Prepares the transaction of the next run.

@@ -35,10 +35,8 @@ impl Transaction {
         intent: ReadIntent,
     ) -> Result<TableCursor> {
         let mode = intent_mode(intent);
-        match self.run(table, mode, |_, _| Ok(())) {
-            Some(entered) => entered?,
-            None => self.fetch(|stage| stage.lock_table(table))?,
-        }
+        let entered = self.run(table, mode, |_, _| Ok(()));
+        self.or_fetch(entered, |stage| stage.lock_table(table))?;
         Ok(self.cursor_at(table, lower, upper, direction, intent))
     }
 
@@ -91,14 +89,18 @@ impl TableCursor {
             found
         });
         match advanced {
-            Some(advanced) => advanced,
-            None => self.advance_fetching(txn),
+            Err(error) => self.advance_fetching(txn, error),
+            advanced => advanced,
         }
     }
 
-    /// Goes to the next entry in a fetch stage, which may have begun after the cursor.
+    /// Goes to the next entry in a fetch stage, which may have begun after the cursor. Returns
+    /// `error` if the transaction is in none.
     #[cold]
-    fn advance_fetching(&mut self, txn: &mut Transaction) -> Result<bool> {
+    fn advance_fetching(&mut self, txn: &mut Transaction, error: Error) -> Result<bool> {
+        if !txn.is_fetching() {
+            return Err(error);
+        }
         let TableCursor { table, inner, merged, .. } = self;
         let merged = merged.get_or_insert_with(|| Box::new(MergedCursor::continuing(inner)));
         txn.fetch(|stage| merged.advance(stage, table, inner))

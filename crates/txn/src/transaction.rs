@@ -322,42 +322,62 @@ impl Transaction {
         }
     }
 
-    /// Runs an operation on a table. A deadlock's victim is rolled back before this returns.
-    /// Returns `None` if the transaction has no state, or has just been converted: the caller calls
-    /// [`fetch`](Transaction::fetch) with the operation then.
+    /// Runs an operation on a table. A deadlock's victim is rolled back before this returns. The
+    /// caller passes an error on to [`or_fetch`](Transaction::or_fetch).
     #[inline]
     pub(crate) fn run<R>(
         &mut self,
         table: &Table,
         mode: IntentMode,
         operation: impl FnOnce(&mut TransactionState, &mut LeafHint) -> Result<R>,
-    ) -> Option<Result<R>> {
-        if let Err(forked) = self.check_process() {
-            return Some(Err(forked));
-        }
-        let state = self.state.as_mut()?;
-        match state.operate(table, mode, operation) {
-            result @ Err(Error::Deadlock { .. }) => Some(self.die(result)),
+    ) -> Result<R> {
+        self.check_process()?;
+        let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
+        let result = state.operate(table, mode, operation);
+        match result {
+            Err(Error::Deadlock { .. }) => self.die(result),
             Err(Error::Cancelled) => self.convert(),
-            result => Some(result),
+            result => result,
         }
     }
 
-    /// Makes the optimistic run of a closure, which has come to an absent page, a fetch stage
-    /// (CONVERSION-1). Returns the error if that fails.
+    /// Returns the result of `run`, unless the transaction is in the fetch stage: then, that of
+    /// `operation` there.
+    #[inline]
+    pub(crate) fn or_fetch<R>(
+        &mut self,
+        result: Result<R>,
+        operation: impl FnOnce(&mut FetchStage) -> Result<R>,
+    ) -> Result<R> {
+        match result {
+            Err(error) => self.fetch_instead(error, operation),
+            result => result,
+        }
+    }
+
     #[cold]
-    fn convert<R>(&mut self) -> Option<Result<R>> {
-        let Some(next) = self.state.as_mut()?.take_next_stage() else {
-            return Some(Err(Error::Cancelled));
+    fn fetch_instead<R>(
+        &mut self,
+        error: Error,
+        operation: impl FnOnce(&mut FetchStage) -> Result<R>,
+    ) -> Result<R> {
+        if self.is_fetching() { self.fetch(operation) } else { Err(error) }
+    }
+
+    /// Makes the optimistic run of a closure, which has come to an absent page, a fetch stage
+    /// (CONVERSION-1). Returns an error in any case.
+    #[cold]
+    fn convert<R>(&mut self) -> Result<R> {
+        let Some(mut state) = self.state.take() else { return Err(self.ended()) };
+        let Some(next) = state.take_next_stage() else {
+            self.state = Some(state);
+            return Err(Error::Cancelled);
         };
-        let (stage, context) = staging::convert(self.state.take()?, next);
+        let (stage, context) = staging::convert(state, next);
         let aside = self.aside();
         aside.retry = Some(context);
-        match stage {
-            Ok(stage) => aside.fetch = Some(Box::new(stage)),
-            Err(error) => return Some(Err(error)),
-        }
-        None
+        aside.fetch = Some(Box::new(stage?));
+        Err(Error::Cancelled)
     }
 
     /// Rolls back a deadlock's victim, so that the other transactions of the cycle can go on.
@@ -384,10 +404,7 @@ impl Transaction {
         let got = self.run(table, IntentMode::IS, |state, hint| {
             table.tree().get(state, hint, key, ReadIntent::Read, value)
         });
-        match got {
-            Some(got) => got,
-            None => self.fetch(|stage| stage.get(table, key, ReadIntent::Read, value)),
-        }
+        self.or_fetch(got, |stage| stage.get(table, key, ReadIntent::Read, value))
     }
 
     /// The value of `key`, locked for a write that will follow.
@@ -407,10 +424,7 @@ impl Transaction {
         let got = self.run(table, IntentMode::IX, |state, hint| {
             table.tree().get(state, hint, key, ReadIntent::Update, value)
         });
-        match got {
-            Some(got) => got,
-            None => self.fetch(|stage| stage.get(table, key, ReadIntent::Update, value)),
-        }
+        self.or_fetch(got, |stage| stage.get(table, key, ReadIntent::Update, value))
     }
 
     /// Adds a key.
@@ -421,11 +435,9 @@ impl Transaction {
     pub fn insert(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
         let done = self
             .run(table, IntentMode::IX, |state, hint| table.tree().insert(state, hint, key, value));
-        match done {
-            Some(done) => done,
-            None => self
-                .fetch(|stage| stage.store(table, key, value, staging::must_be_absent).map(drop)),
-        }
+        self.or_fetch(done, |stage| {
+            stage.store(table, key, value, staging::must_be_absent).map(drop)
+        })
     }
 
     /// Sets the value of `key`, adding the key if need be. Returns true if it was there.
@@ -433,10 +445,7 @@ impl Transaction {
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
         let done = self
             .run(table, IntentMode::IX, |state, hint| table.tree().put(state, hint, key, value));
-        match done {
-            Some(done) => done,
-            None => self.fetch(|stage| stage.store(table, key, value, staging::may_be_present)),
-        }
+        self.or_fetch(done, |stage| stage.store(table, key, value, staging::may_be_present))
     }
 
     /// Changes the value of a key.
@@ -447,11 +456,9 @@ impl Transaction {
     pub fn update(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
         let done = self
             .run(table, IntentMode::IX, |state, hint| table.tree().update(state, hint, key, value));
-        match done {
-            Some(done) => done,
-            None => self
-                .fetch(|stage| stage.store(table, key, value, staging::must_be_present).map(drop)),
-        }
+        self.or_fetch(done, |stage| {
+            stage.store(table, key, value, staging::must_be_present).map(drop)
+        })
     }
 
     /// Removes a key.
@@ -462,20 +469,15 @@ impl Transaction {
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
         let done =
             self.run(table, IntentMode::IX, |state, hint| table.tree().delete(state, hint, key));
-        match done {
-            Some(done) => done,
-            None => self.fetch(|stage| stage.delete(table, key)),
-        }
+        self.or_fetch(done, |stage| stage.delete(table, key))
     }
 
     /// Locks a whole table. From then on this transaction takes no locks on keys for its reads and,
     /// if the lock is exclusive, none for its writes. Waits for the transactions that hold a
     /// conflicting lock on the table.
     pub fn lock_table(&mut self, table: &Table, mode: AbsoluteMode) -> Result<()> {
-        match self.run(table, mode.into(), |_, _| Ok(())) {
-            Some(locked) => locked,
-            None => self.fetch(|stage| stage.lock_table(table)),
-        }
+        let locked = self.run(table, mode.into(), |_, _| Ok(()));
+        self.or_fetch(locked, |stage| stage.lock_table(table))
     }
 
     /// Locks the whole database in the same way, that is, all tables, also those that are created

@@ -410,10 +410,17 @@ impl TransactionState {
             let _ = self.free_unlinked();
         }
         if self.has_after_operation {
-            self.note_touched(hint.page());
-            self.count_locks(at, held);
+            self.after_operation(at, held);
         }
         result
+    }
+
+    /// Notes the leaf of an operation on the table `at`, and counts its locks: `held` were held
+    /// before.
+    #[cold]
+    fn after_operation(&mut self, at: usize, held: usize) {
+        self.note_touched(self.tables[at].hint.page());
+        self.count_locks(at, held);
     }
 
     /// Undoes what was done since a savepoint, and forgets the savepoints that were set after it.
