@@ -168,7 +168,7 @@ struct StagingOfType {
 /// The policy of each type, and the counters.
 pub(crate) struct StagingPolicies {
     /// By type number.
-    types: [StagingOfType; KINDS_MAX],
+    types: Box<[StagingOfType]>,
     of_database: Staging,
     /// Runs for which each one counts that is timed.
     time_one_in: u32,
@@ -233,7 +233,8 @@ impl StagingOfType {
 impl StagingPolicies {
     /// All types have the policy of the database. One run in `time_one_in` is timed.
     pub(crate) fn new(of_database: Staging, time_one_in: u32) -> StagingPolicies {
-        let types = std::array::from_fn(|_| StagingOfType::new());
+        // Not an array, which would be built on the stack.
+        let types: Box<[_]> = (0..KINDS_MAX).map(|_| StagingOfType::new()).collect();
         types.iter().for_each(|of_type| of_type.set(of_database));
         let (opened, waited_ms) = (Instant::now(), AtomicU64::new(0));
         StagingPolicies { types, of_database, time_one_in, opened, waited_ms }

@@ -80,13 +80,15 @@ const VALUES: usize = 5;
 
 /// The totals of all types.
 pub(crate) struct WaitCounters {
-    shards: Sharded<[[Counter; VALUES]; KINDS_MAX], SHARDS>,
+    /// By type number.
+    shards: Sharded<Box<[[Counter; VALUES]]>, SHARDS>,
 }
 
 impl Default for WaitCounters {
     fn default() -> WaitCounters {
         let kind = |_| std::array::from_fn(|_| Counter::default());
-        WaitCounters { shards: Sharded::new(|| std::array::from_fn(kind)) }
+        // Not arrays, which would be built on the stack.
+        WaitCounters { shards: Sharded::new(|| (0..KINDS_MAX).map(kind).collect()) }
     }
 }
 
