@@ -91,13 +91,14 @@ fn run_once<T>(
     // A closure that panics may leave its captures half changed; the program gets the error and
     // must deal with that. Afterwards the transaction is only rolled back.
     let running = tx.inner.closure().run();
-    let mut returned = catch_unwind(AssertUnwindSafe(|| body(&mut tx)));
+    let returned = catch_unwind(AssertUnwindSafe(|| body(&mut tx)));
     drop(running);
     if let Some(staged) = staged {
-        match staged.after(database, kind, tx, returned) {
-            Some(operated) => (tx, returned) = operated,
-            None => return Attempt::Fetched,
+        if tx.inner.is_fetching() {
+            staged.end_fetch(database, kind, tx, returned);
+            return Attempt::Fetched;
         }
+        staged.count_operate(database, kind, &tx);
     }
     match returned {
         Ok(result) => commit_or_roll_back(tx, last, result),

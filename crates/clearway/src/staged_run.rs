@@ -82,20 +82,9 @@ impl StagedRun {
         self.context.take().map_or(Ok(()), |context| tx.inner.resume(&context))
     }
 
-    /// Ends a run. Returns `None` if that was a fetch stage: another run follows. `returned` is
-    /// what the closure has returned, or its panic.
+    /// Counts a run that has ended in the operate stage.
     #[cold]
-    pub(crate) fn after<T>(
-        &mut self,
-        database: &Inner,
-        kind: Kind,
-        tx: Transaction,
-        returned: thread::Result<Result<T>>,
-    ) -> Option<(Transaction, thread::Result<Result<T>>)> {
-        if tx.inner.is_fetching() {
-            self.end_fetch(database, kind, tx, returned);
-            return None;
-        }
+    pub(crate) fn count_operate(&self, database: &Inner, kind: Kind, tx: &Transaction) {
         let run = match self.next {
             _ if !self.fetched.is_empty() => EndedRun::Operate {
                 read: self.has_read,
@@ -105,10 +94,12 @@ impl StagedRun {
             _ => EndedRun::Conventional,
         };
         database.staging.count_run(kind, run, tx.inner.absent_pages(), tx.is_timed());
-        Some((tx, returned))
     }
 
-    fn end_fetch<T>(
+    /// Ends a run that has ended in the fetch stage: another run follows. `returned` is the result
+    /// of the closure, or its panic.
+    #[cold]
+    pub(crate) fn end_fetch<T>(
         &mut self,
         database: &Inner,
         kind: Kind,
