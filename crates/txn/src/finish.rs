@@ -190,6 +190,7 @@ pub(crate) fn close_deallocations(transactions: &Transactions) {
 /// Rolls back. See [`Transaction::rollback`](crate::Transaction::rollback). Returns the highest tag
 /// that the transaction met (FINISH-6).
 pub(crate) fn rollback(mut state: Box<TransactionState>) -> Result<Lsn> {
+    state.prevent_conversion(); // OPTIMISTIC-RUN-1
     if state.wrote {
         if let Err(error) = state.core.health.check_open() {
             abandon(state);

@@ -47,6 +47,7 @@ impl TransactionState {
 
     /// Frees what the committed transaction has deferred, from where it stopped, and logs its end.
     pub(crate) fn free_deferred(&mut self) -> Result<()> {
+        self.prevent_conversion(); // OPTIMISTIC-RUN-1
         let frees = std::mem::take(&mut self.frees);
         let result = self.free_each(&frees);
         self.frees = frees;

@@ -3,7 +3,7 @@
 //!
 //! Invariants:
 //! - OPTIMISTIC-RUN-1. The conversion is requested by the operation of a transaction that is going
-//!   forward, at its first absent page, once, and not while changes are undone.
+//!   forward, at its first absent page, once, and not while changes are undone, nor after its end.
 //! - OPTIMISTIC-RUN-2. The state of the fetch stage is there before the conversion is requested:
 //!   with none, the transaction goes on and waits for the page.
 

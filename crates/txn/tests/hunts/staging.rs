@@ -291,6 +291,30 @@ fn leaves_of_a_run_that_was_converted_are_in_memory_for_the_next() {
 }
 
 #[test]
+fn deallocation_after_an_optimistic_run_waits_for_its_pages() {
+    let (engine, table, large) = cold_rows();
+    for row in 0..6u8 {
+        engine.checkpoint().unwrap();
+        // The record's page is in memory, those of its large value are not.
+        let mut txn = engine.begin();
+        txn.put(&table, b"large", &[row; 40_000]).unwrap();
+        commit(&engine, txn);
+        evict(&engine, &large);
+        let mut txn = engine.begin();
+        txn.put(&table, b"largf", b"neighbour").unwrap();
+        commit(&engine, txn);
+        let mut txn = engine.begin_as(Kind::NONE);
+        txn.begin_optimistic();
+        txn.delete(&table, b"large").unwrap();
+        if row % 2 == 0 { commit(&engine, txn) } else { drop(txn) }
+    }
+    engine.checkpoint().unwrap();
+    check(&engine);
+    let holdings = engine.holdings();
+    assert_eq!((holdings.transactions, holdings.locks), (0, false));
+}
+
+#[test]
 fn run_whose_conversion_is_prevented_waits_for_its_pages() {
     let (engine, tables, large) = cold(1024, 1);
     evict(&engine, &large);
