@@ -10,10 +10,10 @@
 //!   panic alike (STAGING-2 of `txn`).
 //! - STAGED-2. The pins of the fetch stage live until the operate stage has ended, in the last of
 //!   its attempts. So the attempts after a deadlock find the pages in memory, too.
-//! - STAGED-3. A closure has at most one fetch stage, and a second one only if it returned an error
-//!   from the first in which a write was refused: without locks, another transaction may have taken
-//!   the key that it was about to insert (the number of the next order), while it waited for a
-//!   page. The second finds the page in memory.
+//! - STAGED-3. A closure has one fetch stage. It has a second one only if the first waited for a
+//!   page, a write was refused in it, and the closure returned an error: without locks, another
+//!   transaction may have taken the key that it was about to insert (the number of the next order)
+//!   during the wait. The second finds the page in memory. There is no third.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

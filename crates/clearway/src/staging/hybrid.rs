@@ -30,7 +30,7 @@ use clearway_sync::plain::{AtomicU32, Ordering};
 pub(super) const WINDOW: u32 = 64;
 /// The same for a type that is probed: enough for four probes.
 const WINDOW_PROBED: u32 = 256;
-/// Of a type that is probed, one run in so many has a fetch stage.
+/// One run in this number has a fetch stage, of a type that is probed.
 const PROBE_ONE_IN: u32 = 64;
 /// Waits in operate stages that are evidence enough to give up fetch stages.
 const MISSES_MIN: u32 = 16;
