@@ -97,7 +97,11 @@ impl Tree {
     pub fn maintain<C: Environment + Wait>(&self, ctx: &mut C, key: &[u8]) -> Result<()> {
         let mut hint = LeafHint::default();
         let mut adopter = PathAdopter::new(key, Latching::Try);
-        if !drive(&self.pool, ctx, |ctx| adopter.step(self, ctx, key))? {
+        let adopted = drive(&self.pool, ctx, |ctx| adopter.step(self, ctx, key));
+        if !matches!(adopted, Ok(true)) {
+            adopter.defer_rest(self, ctx, key);
+        }
+        if !adopted? {
             ctx.defer_maintenance(self.id, key);
         }
         if !drive(&self.pool, ctx, |ctx| self.reclaim_at(ctx, &mut hint, key))? {

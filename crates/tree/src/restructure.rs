@@ -57,7 +57,7 @@ use crate::need::{Incomplete, Need, Step, reserve};
 use crate::node::{Division, Node};
 use crate::op::{self, Op, SystemOp};
 use crate::space::Preparation;
-use crate::{Environment, Journal, LeafHint, SpaceMap, Tree, resident};
+use crate::{Environment, Journal, LeafHint, SpaceMap, Tree, Upkeep, resident};
 use adopt::Adoption;
 pub(crate) use adopt::Latching;
 
@@ -114,7 +114,7 @@ impl RoomMaker {
         if made.is_err() && self.split_lsn.is_some() {
             // The operation may fail, or be dropped before what it needs is there: then the
             // adoptions are upkeep's.
-            ctx.defer_maintenance(tree.id, key);
+            self.defer(tree, ctx, key);
         }
         made
     }
@@ -142,11 +142,19 @@ impl RoomMaker {
             Ok(true) => {}
             // The operation has its room, so a full disk does not fail it: upkeep adopts the rest.
             Ok(false) | Err(Err(_) | Ok(Need::FileLength { is_required: true, .. })) => {
-                ctx.defer_maintenance(tree.id, key);
+                self.defer(tree, ctx, key);
             }
             Err(Ok(need)) => return Err(need.into()),
         }
         Ok(())
+    }
+
+    /// Leaves the adoptions to upkeep.
+    fn defer<C: Upkeep>(&self, tree: &Tree, ctx: &mut C, key: &[u8]) {
+        if let Some(adopter) = &self.adopter {
+            adopter.defer_rest(tree, ctx, key);
+        }
+        ctx.defer_maintenance(tree.id, key);
     }
 
     fn make_room<C: Environment>(
@@ -185,8 +193,9 @@ impl RoomMaker {
 
 impl Tree {
     /// Makes the adoption that the descent to `key` has noted. The operation is done, and its
-    /// outcome does not depend on the adoption: one that fails, or needs something, is left to
-    /// upkeep.
+    /// outcome does not depend on the adoption. All that is left then is reported to upkeep: the
+    /// adoption, if it failed or needs something; otherwise the foster children behind the adopted
+    /// node, should it have some.
     #[inline]
     pub(crate) fn adopt_pending<C: Environment>(
         &self,
@@ -194,23 +203,16 @@ impl Tree {
         key: &[u8],
         pending: Option<PendingAdoption>,
     ) {
-        if let Some(pending) = pending
-            && let Ok(Adoption::Busy) | Err(_) =
-                self.adopt(ctx, pending, Latching::Try, &mut Preparation::default())
-        {
-            ctx.defer_maintenance(self.id, key);
+        let Some(pending) = pending else { return };
+        let mut low_fence = Vec::new();
+        let preparation = &mut Preparation::default();
+        match self.adopt(ctx, pending, Latching::Try, preparation, &mut low_fence) {
+            Ok(Adoption::Gone) => {}
+            Ok(Adoption::Adopted) => ctx.defer_maintenance(self.id, &low_fence),
+            Ok(Adoption::RoomMade | Adoption::Busy) | Err(_) => {
+                ctx.defer_maintenance(self.id, key);
+            }
         }
-    }
-
-    /// Replaces `at` by the low fence of the node `page`, which was just adopted, if that node has
-    /// a foster child itself: a descent for a smaller key no longer meets the node.
-    fn rest_of_chain(&self, page: PageId, at: &mut Vec<u8>) -> Step<()> {
-        let page = self.look(page)?;
-        let node = Node::new(&*page);
-        if self.is_node_at(&page, node.level()) && node.foster().is_some() {
-            node.low_fence_into(at);
-        }
-        Ok(())
     }
 
     /// Logs and makes a system transaction. `pages` are all of its pages, exclusively latched.
@@ -246,15 +248,16 @@ impl Tree {
 /// children behind the adopted one in its chain.
 pub(crate) struct PathAdopter {
     latching: Latching,
-    /// The key of the next descent, and how far that has come.
+    /// The key of the next descent, and how far that has come: the key of the path or, after an
+    /// adoption, the low fence of a node that the path no longer meets.
     at: Vec<u8>,
     hint: LeafHint,
     /// The adoption that the last descent has noted.
     pending: Option<PendingAdoption>,
-    rounds: usize,
+    adoptions: usize,
     preparation: Preparation,
-    /// An adopted node, whose own foster child is adopted next.
-    adopted: Option<PageId>,
+    /// The low fence of the node that was adopted last.
+    low_fence: Vec<u8>,
 }
 
 impl PathAdopter {
@@ -264,25 +267,22 @@ impl PathAdopter {
             at: key.to_vec(),
             hint: LeafHint::default(),
             pending: None,
-            rounds: 0,
+            adoptions: 0,
             preparation: Preparation::default(),
-            adopted: None,
+            low_fence: Vec::new(),
         }
     }
 
     /// Makes adoptions on the path to `key`. Returns false if some are left: a latch was taken, or
-    /// the chains are long.
+    /// the chains are long. Then, and if the step is not repeated after an error or a need, the
+    /// caller reports `key` to upkeep, and [the rest](PathAdopter::defer_rest).
     pub(crate) fn step<C: Environment>(
         &mut self,
         tree: &Tree,
         ctx: &mut C,
         key: &[u8],
     ) -> Step<bool> {
-        while self.rounds < ADOPTIONS_MAX {
-            if let Some(page) = self.adopted {
-                tree.rest_of_chain(page, &mut self.at)?;
-                self.adopted = None;
-            }
+        while self.adoptions < ADOPTIONS_MAX {
             if self.pending.is_none() {
                 self.pending = tree.pending_on_path(&self.at, &mut self.hint)?;
             }
@@ -292,19 +292,32 @@ impl PathAdopter {
                 }
                 self.at.clear();
                 self.at.extend_from_slice(key);
-                self.rounds += 1;
                 continue;
             };
-            match tree.adopt(ctx, pending, self.latching, &mut self.preparation)? {
+            let (preparation, low_fence) = (&mut self.preparation, &mut self.low_fence);
+            match tree.adopt(ctx, pending, self.latching, preparation, low_fence)? {
                 Adoption::Busy => return Ok(false),
-                Adoption::Adopted(page) => self.adopted = Some(page),
-                Adoption::Gone | Adoption::RoomMade => {}
+                // The descent to a key in front of the adopted node no longer meets it, nor its own
+                // foster child.
+                Adoption::Adopted if self.at < self.low_fence => {
+                    std::mem::swap(&mut self.at, &mut self.low_fence);
+                }
+                Adoption::Adopted | Adoption::Gone | Adoption::RoomMade => {}
             }
             self.pending = None;
             self.preparation = Preparation::default();
-            self.rounds += 1;
+            self.adoptions += 1;
         }
         Ok(false)
+    }
+
+    /// Leaves to upkeep the rest of the chain in which the last adoption was made, if the path to
+    /// `key` does not meet it.
+    #[cold]
+    pub(crate) fn defer_rest<C: Upkeep>(&self, tree: &Tree, ctx: &mut C, key: &[u8]) {
+        if self.at != key {
+            ctx.defer_maintenance(tree.id, &self.at);
+        }
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) enum Lane {
     Answers,
     /// The transactions' tests of upkeep.
     Upkeep,
-    /// The tree's tests of operations that wait, and of those in a cache of which few pages can be
-    /// evicted.
+    /// The tree's tests of operations that wait, of those in a cache of which few pages can be
+    /// evicted, and of adoptions that are left to upkeep.
     Needs,
     /// The pool's test of pages that are evicted together.
     Evictions,
@@ -160,7 +160,9 @@ impl Lane {
             Lane::Answers => ("-p clearway --test hunts", &["answers::", "scan_errors::"]),
             Lane::Upkeep => ("-p clearway-txn --test hunts", &["upkeep::"]),
             Lane::Needs => {
-                ("-p clearway-tree --test api", &["gives_its_pins", "few_pages_can_be_evicted"])
+                const FILTERS: &[&str] =
+                    &["gives_its_pins", "few_pages_can_be_evicted", "rest_of_a_chain"];
+                ("-p clearway-tree --test api", FILTERS)
             }
             Lane::Evictions => ("-p clearway-pool --test api", &["evicted_together"]),
             Lane::Closes => ("-p clearway-pool --test api", &["held_writes::"]),

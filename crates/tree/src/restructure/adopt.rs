@@ -13,8 +13,9 @@
 //!    The child's foster child is adopted in a later attempt: of the same operation, if it has
 //!    split a leaf or is upkeep, otherwise of the next write whose descent meets it.
 //! 5. *Never forgotten.* An adoption that a latch, a need or an error prevents is left to upkeep
-//!    ([`Upkeep::defer_maintenance`](crate::Upkeep::defer_maintenance)). After a crash, the next
-//!    opening has upkeep walk all leaves.
+//!    ([`Upkeep::defer_maintenance`](crate::Upkeep::defer_maintenance)), under a key whose path
+//!    meets the foster child: the adopted part of a chain no longer leads to the rest. After a
+//!    crash, the next opening has upkeep walk all leaves.
 //! 6. *Chains grow no faster than they are adopted.* A writer that has split a leaf waits for the
 //!    two latches, one at a time, before it goes on. So if a thread is descheduled while it holds
 //!    the parent's latch, each other writer splits about one leaf of the chain and then waits for
@@ -51,8 +52,8 @@ pub(crate) enum Latching {
 /// The result of an attempt to adopt a foster child.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Adoption {
-    /// The parent has adopted this foster child.
-    Adopted(PageId),
+    /// The parent has adopted the foster child.
+    Adopted,
     /// The parent was full and was split, or the root was grown: the foster child is still one.
     RoomMade,
     /// Another thread has adopted it, or has changed the nodes in another way.
@@ -64,7 +65,7 @@ pub(crate) enum Adoption {
 impl Tree {
     /// Makes the adoption `pending`. If the parent is full, splits the parent instead; if the node
     /// with the foster child is the root, which has no parent, grows the root instead. The caller
-    /// holds no latch.
+    /// holds no latch. Replaces `low_fence` by that of an adopted node.
     #[cold]
     pub(crate) fn adopt<C: Environment>(
         &self,
@@ -72,6 +73,7 @@ impl Tree {
         pending: PendingAdoption,
         latching: Latching,
         preparation: &mut Preparation,
+        low_fence: &mut Vec<u8>,
     ) -> Step<Adoption> {
         reserve(ctx, IMAGE_RESERVE)?;
         self.space.prepare(ctx, 1, preparation)?;
@@ -104,18 +106,17 @@ impl Tree {
             self.split(ctx, &mut parent, slot + 1, Division::ByPattern)?;
             return Ok(Adoption::RoomMade);
         }
-        let mut scratch = Scratch::borrow();
-        scratch.key.clear();
-        scratch.key.extend_from_slice(key);
+        low_fence.clear();
+        low_fence.extend_from_slice(key);
         let op = SystemOp::Adopt {
             parent: parent.id(),
             child: child.id(),
             tree: self.id,
             foster,
-            key: &scratch.key,
+            key: low_fence,
         };
         Tree::perform_system(ctx, op, &mut [&mut parent, &mut child])?;
-        Ok(Adoption::Adopted(foster))
+        Ok(Adoption::Adopted)
     }
 
     /// Latches the parent and the child of a pending adoption; `None` if a latch is taken.

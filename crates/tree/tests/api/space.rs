@@ -80,6 +80,77 @@ fn foster_chains_stay_short() {
     }
 }
 
+/// The code of an adoption's record.
+const ADOPT: u8 = 37;
+
+/// Returns a database with a tree in which one leaf begins a chain of more than forty foster
+/// children, of which upkeep does not know.
+fn chain_of_leaves() -> (Database, Tree) {
+    let db = Database::new();
+    let tree = db.tree(7, 256);
+    let mut txn = db.begin();
+    txn.refused_system = Some(ADOPT);
+    txn.leaves_upkeep = true;
+    (100..700).rev().for_each(|n| txn.insert(&tree, &key(n), b"value").unwrap());
+    txn.commit(&tree);
+    let longest = db.verify_only(&tree).chain_max();
+    assert!(longest > 40, "{longest}");
+    (db, tree)
+}
+
+/// Visits the reported keys, and those that the visits report, until none is left; then no leaf may
+/// be left in a chain.
+fn check_all_are_reported(db: &Database, tree: &Tree, reported: Vec<Vec<u8>>, what: &str) {
+    let mut txn = db.begin();
+    txn.sparse = reported;
+    for _ in 0..100 {
+        txn.visit_reported(tree);
+    }
+    assert_eq!(txn.sparse, [[0; 0]; 0], "{what}: reported again and again");
+    let longest = db.verify_only(tree).chain_max();
+    assert_eq!(longest, 0, "{what}: foster children that nothing leads upkeep to");
+}
+
+/// An adoption takes the front of a chain away: a descent to a key before it no longer meets the
+/// rest. So a writer that adopts a part of a chain reports the rest under a key of its own.
+#[test]
+fn rest_of_a_chain_is_reported_wherever_a_writer_stops() {
+    let mut partly = 0;
+    for accepted in 0..45 {
+        let (db, tree) = chain_of_leaves();
+        let mut txn = db.begin();
+        txn.leaves_upkeep = true;
+        (txn.refused_system, txn.accepted_first) = (Some(ADOPT), accepted);
+        // Has no room: the leaf is split, and the chain behind it adopted.
+        txn.insert(&tree, &key(99), &[7; 80]).unwrap();
+        let is_left = db.verify_only(&tree).chain_max() > 0;
+        partly += u32::from(is_left && db.log.count_of(ADOPT) > 0);
+        let reported = std::mem::take(&mut txn.sparse);
+        txn.commit(&tree);
+        check_all_are_reported(&db, &tree, reported, &format!("{accepted} adoptions"));
+    }
+    assert!(partly > 20, "only {partly} writers stopped within the chain");
+}
+
+#[test]
+fn rest_of_a_chain_is_reported_wherever_upkeep_stops() {
+    let mut stopped = 0;
+    for accepted in 0..45 {
+        let (db, tree) = chain_of_leaves();
+        let mut txn = db.begin();
+        txn.leaves_upkeep = true;
+        (txn.refused_system, txn.accepted_first) = (Some(ADOPT), accepted);
+        let visited = tree.maintain(&mut txn, &key(100));
+        stopped += u32::from(visited.is_err());
+        // What fails is visited again.
+        let mut reported = std::mem::take(&mut txn.sparse);
+        visited.is_err().then(|| reported.push(key(100)));
+        drop(txn);
+        check_all_are_reported(&db, &tree, reported, &format!("{accepted} adoptions"));
+    }
+    assert!(stopped > 20, "only {stopped} visits failed");
+}
+
 #[test]
 fn destruction_goes_on_after_a_crash_at_any_record() {
     let db = Database::new();
