@@ -52,11 +52,14 @@ impl LockTable {
         mode: IntentMode,
         limit: WaitLimit,
     ) -> Result<()> {
-        if self.start_intent(owner, resource, mode, limit != WaitLimit::NoWait) {
-            return Ok(());
-        }
         if limit == WaitLimit::NoWait {
-            return Err(Error::WouldBlock { conflict: None });
+            return match self.try_acquire_intent(owner, resource, mode) {
+                Outcome::Granted => Ok(()),
+                Outcome::Denied => Err(Error::WouldBlock { conflict: None }),
+            };
+        }
+        if self.start_intent::<true>(owner, resource, mode) {
+            return Ok(());
         }
         self.block(owner, limit)
     }
@@ -69,7 +72,7 @@ impl LockTable {
         resource: ResourceId,
         mode: IntentMode,
     ) -> Outcome {
-        match self.start_intent(owner, resource, mode, false) {
+        match self.start_intent::<false>(owner, resource, mode) {
             true => Outcome::Granted,
             false => Outcome::Denied,
         }
@@ -84,7 +87,7 @@ impl LockTable {
         mode: IntentMode,
         cx: &mut Context<'_>,
     ) -> Poll<Result<()>> {
-        if owner.pending.is_none() && self.start_intent(owner, resource, mode, true) {
+        if owner.pending.is_none() && self.start_intent::<true>(owner, resource, mode) {
             return Poll::Ready(Ok(()));
         }
         debug_assert!(matches!(
@@ -94,14 +97,14 @@ impl LockTable {
         self.poll_pending(owner, cx)
     }
 
-    /// Requests a lock. Returns true if it is granted. Otherwise, if `queue`, the request waits.
+    /// Requests a lock. Returns true if it is granted. Otherwise, if `QUEUES`, the request waits. A
+    /// constant, because requests that do not wait are the frequent ones.
     #[inline]
-    fn start_intent(
+    fn start_intent<const QUEUES: bool>(
         &self,
         owner: &mut LockOwner,
         resource: ResourceId,
         mode: IntentMode,
-        queue: bool,
     ) -> bool {
         debug_assert!(owner.pending.is_none(), "an owner waits for one lock at a time");
         let entry = self.entry_of(resource);
@@ -113,11 +116,11 @@ impl LockTable {
             return true; // INTENTS-1
         }
         if self.shared.store.is_some() {
-            return self.start_stored(owner, entry, wanted, queue);
+            return self.start_stored(owner, entry, wanted, QUEUES);
         }
         let resource = self.resource(entry);
         let mut locks = resource.locks.lock();
-        if locks.request(owner.number, before, wanted, queue) {
+        if locks.request(owner.number, before, wanted, QUEUES) {
             // An upgrade to an absolute mode also meets the descendant tag.
             let tag = resource.tag_for(wanted);
             drop(locks);
@@ -125,7 +128,7 @@ impl LockTable {
             owner.note_intent(place, HeldIntent { entry, mode: wanted });
             return true;
         }
-        if queue {
+        if QUEUES {
             self.begin_intent_wait(owner, entry, (before, wanted), locks);
         }
         false

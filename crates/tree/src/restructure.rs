@@ -192,10 +192,8 @@ impl RoomMaker {
 }
 
 impl Tree {
-    /// Makes the adoption that the descent to `key` has noted. The operation is done, and its
-    /// outcome does not depend on the adoption. All that is left then is reported to upkeep: the
-    /// adoption, if it failed or needs something; otherwise the foster children behind the adopted
-    /// node, should it have some.
+    /// Makes the adoption that the descent to `key` has noted, if it has noted one. The operation
+    /// is done, and its outcome does not depend on the adoption.
     #[inline]
     pub(crate) fn adopt_pending<C: Environment>(
         &self,
@@ -203,7 +201,15 @@ impl Tree {
         key: &[u8],
         pending: Option<PendingAdoption>,
     ) {
-        let Some(pending) = pending else { return };
+        if let Some(pending) = pending {
+            self.adopt_noted(ctx, key, pending);
+        }
+    }
+
+    /// Makes an adoption, and reports to upkeep what is left then: the adoption, if it failed or
+    /// needs something; otherwise the foster children behind the adopted node, should it have some.
+    #[cold]
+    fn adopt_noted<C: Environment>(&self, ctx: &mut C, key: &[u8], pending: PendingAdoption) {
         let mut low_fence = Vec::new();
         let preparation = &mut Preparation::default();
         match self.adopt(ctx, pending, Latching::Try, preparation, &mut low_fence) {

@@ -89,8 +89,8 @@ impl TableCursor {
             found
         });
         match advanced {
+            Ok(found) => Ok(found),
             Err(error) => self.advance_fetching(txn, error),
-            advanced => advanced,
         }
     }
 

@@ -333,11 +333,18 @@ impl Transaction {
     ) -> Result<R> {
         self.check_process()?;
         let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
-        let result = state.operate(table, mode, operation);
-        match result {
-            Err(Error::Deadlock { .. }) => self.die(result),
-            Err(Error::Cancelled) => self.convert(),
-            result => result,
+        match state.operate(table, mode, operation) {
+            Ok(value) => Ok(value),
+            Err(error) => self.failed(error),
+        }
+    }
+
+    #[cold]
+    fn failed<R>(&mut self, error: Error) -> Result<R> {
+        match error {
+            Error::Deadlock { .. } => self.die(Err(error)),
+            Error::Cancelled => self.convert(),
+            error => Err(error),
         }
     }
 
@@ -350,8 +357,8 @@ impl Transaction {
         operation: impl FnOnce(&mut FetchStage) -> Result<R>,
     ) -> Result<R> {
         match result {
+            Ok(value) => Ok(value),
             Err(error) => self.fetch_instead(error, operation),
-            result => result,
         }
     }
 
