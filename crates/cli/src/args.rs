@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
-use clearway::CommitMode;
+use clearway::{CommitMode, Staging};
 use clearway_workloads::Commit;
 
 use crate::bench::{TatpArgs, TpcbArgs, TpccArgs};
@@ -117,6 +117,9 @@ pub(crate) struct RunArgs {
     /// Disk space for the log
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
     pub(crate) log_capacity: u64,
+    /// Execution of transactions: whether they read their pages before they lock rows
+    #[arg(long, value_enum, default_value_t = StagingArg::Automatic)]
+    pub(crate) staging: StagingArg,
     /// Keep everything in memory: no disk, no durability, for comparison
     #[arg(long, conflicts_with = "dir")]
     pub(crate) memory: bool,
@@ -153,6 +156,32 @@ impl From<CommitArg> for Commit {
             // A lazy commit is acknowledged at once, so there is nothing to wait for.
             CommitArg::Pipelined | CommitArg::Lazy => Commit::Pipelined,
             CommitArg::Blocking => Commit::Blocking,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum, Debug)]
+pub(crate) enum StagingArg {
+    /// Hybrid for types that read, while transactions wait for locks behind reads
+    Automatic,
+    /// Once, under locks
+    Conventional,
+    /// First without locks, to read the pages, and then for good
+    TwoStage,
+    /// Under locks, and in two stages from the first page on that is not in memory
+    Optimistic,
+    /// By the last runs of the type
+    Hybrid,
+}
+
+impl From<StagingArg> for Staging {
+    fn from(arg: StagingArg) -> Staging {
+        match arg {
+            StagingArg::Automatic => Staging::Automatic,
+            StagingArg::Conventional => Staging::Conventional,
+            StagingArg::TwoStage => Staging::TwoStage,
+            StagingArg::Optimistic => Staging::Optimistic,
+            StagingArg::Hybrid => Staging::Hybrid,
         }
     }
 }

@@ -106,6 +106,16 @@ fn subscribers_are_benchmarked_in_the_mix_and_with_one_transaction_type() {
     assert_eq!(ran[0]["name"], "update-location");
     assert_eq!((&one["rollbacks"], &one["successful_share"]), (&0.into(), &1.0.into()));
 
+    // In two stages each of them has a fetch stage, and by themselves none.
+    assert_eq!(
+        (&one["fetch_stages"], &one["options"]["staging"]),
+        (&0.into(), &"automatic".into())
+    );
+    let staged = json(&run(&["--staging", "two-stage", "--commit", "blocking"]));
+    assert_eq!(staged["options"]["staging"], "two-stage");
+    assert!(staged["fetch_stages"].as_u64() >= staged["commits"].as_u64(), "{staged}");
+    assert_eq!((&staged["mis_prefetches"], &staged["consistent"]), (&0.into(), &true.into()));
+
     let other = clearway(&[&bench[..], &["--subscribers", "301"]].concat());
     assert_eq!(other.status.code(), Some(3));
     let message = String::from_utf8(other.stderr).unwrap();

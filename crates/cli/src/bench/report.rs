@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
+use clap::ValueEnum;
 use clearway_workloads::{Outcome as Run, Plan, Usage};
 use serde_json::{Value, json};
 
@@ -118,6 +119,15 @@ impl Report<'_> {
             grouped(work.page_writes),
             work.checkpoints
         )?;
+        if work.fetches > 0 {
+            writeln!(
+                out,
+                "fetch stages      {}, {} of them waited for pages; so did {} operate stages",
+                grouped(work.fetches),
+                grouped(work.fetches_with_reads),
+                grouped(work.mis_prefetches)
+            )?;
+        }
         writeln!(
             out,
             "context switches  {} ({:.3} a commit), {} of them involuntary",
@@ -197,6 +207,9 @@ impl Report<'_> {
             "pages_read": work.page_reads,
             "pages_written": work.page_writes,
             "checkpoints": work.checkpoints,
+            "fetch_stages": work.fetches,
+            "fetch_stages_with_reads": work.fetches_with_reads,
+            "mis_prefetches": work.mis_prefetches,
             "context_switches": usage.switches(),
             "context_switches_involuntary": usage.switches_involuntary,
             "user_us": usage.user_us,
@@ -221,6 +234,7 @@ impl Report<'_> {
             "group_commit_delay_us": args.group_commit_delay.as_micros() as u64,
             "cache_bytes": args.cache,
             "log_capacity_bytes": args.log_capacity,
+            "staging": args.staging.to_possible_value().map(|value| value.get_name().to_owned()),
             "memory": args.memory,
             "seed": args.seed,
         });

@@ -99,6 +99,7 @@ fn open(args: &RunArgs, place: &Place) -> Outcome<Database> {
         .log_capacity(args.log_capacity)
         .commit_mode(args.commit.into())
         .group_commit_delay(args.group_commit_delay)
+        .staging(args.staging.into())
         .open(place.path())
         .with_context(cannot)
 }

@@ -1,6 +1,6 @@
 //! The engine's counters for a run.
 
-use clearway::{LockWaits, Stats, TypeTimings};
+use clearway::{LockWaits, StagingStats, Stats, TypeTimings};
 
 /// The engine's counters: their increase during the run, unless a field says otherwise.
 pub(crate) struct Work {
@@ -18,6 +18,12 @@ pub(crate) struct Work {
     pub(crate) page_writes: u64,
     /// Pages in memory at the end of the run.
     pub(crate) resident_pages: u64,
+    /// The number of fetch stages.
+    pub(crate) fetches: u64,
+    /// Of these, those that waited for at least one page.
+    pub(crate) fetches_with_reads: u64,
+    /// The number of operate stages that had to wait for a page after a fetch stage.
+    pub(crate) mis_prefetches: u64,
 }
 
 impl Work {
@@ -25,6 +31,11 @@ impl Work {
     pub(crate) fn between(before: &Stats, after: &Stats) -> Work {
         let (a, b) = (&before.engine, &after.engine);
         let locks = |stats: &clearway::LockStats| stats.waits + stats.intent_waits;
+        let staging = |count: fn(&StagingStats) -> u64| {
+            let sum =
+                |stats: &Stats| stats.types.iter().map(|kind| count(&kind.staging)).sum::<u64>();
+            sum(after) - sum(before)
+        };
         Work {
             flushes: b.log.flushes - a.log.flushes,
             log_bytes: b.log.flushed_bytes - a.log.flushed_bytes,
@@ -37,6 +48,9 @@ impl Work {
             page_reads: b.pool.reads - a.pool.reads,
             page_writes: b.pool.pages_written - a.pool.pages_written,
             resident_pages: b.pool.resident_pages,
+            fetches: staging(|of| of.fetches),
+            fetches_with_reads: staging(|of| of.fetches_with_reads),
+            mis_prefetches: staging(|of| of.mis_prefetches),
         }
     }
 
