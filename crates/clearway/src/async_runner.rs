@@ -1,5 +1,5 @@
-//! Runs an asynchronous closure as a transaction, as `runner` runs a closure: the same attempts,
-//! pauses and results (RUNNER-1), without blocking the thread.
+//! Runs an asynchronous closure as a transaction, as `runner` runs a closure: the same stages
+//! (`staged_run`), attempts, pauses and results (RUNNER-1), without blocking the thread.
 //!
 //! There are two kinds of closures, and no bound of the language covers both: those that return a
 //! future which borrows nothing of the closure, so that the whole can move between threads
@@ -10,7 +10,8 @@
 //!   panics. After a panic the future is not polled again, but dropped, and the transaction is
 //!   rolled back.
 //! - ASYNC-RUNNER-2. If the future of a run is dropped, the transaction is dropped: it is rolled
-//!   back, without blocking the thread, unless its commit was requested already.
+//!   back, without blocking the thread, unless its commit was requested already. If it is in its
+//!   fetch stage, that ends, and the pins of its fetch stages are given back.
 
 use std::{
     future::{Future, poll_fn},
@@ -21,14 +22,16 @@ use std::{
 
 use clearway_base::{Error, Result};
 use clearway_sync::step;
-use clearway_txn::{Closure, Kind, RetryContext, SuspendedTask};
+use clearway_txn::{Closure, Kind, SuspendedTask};
 
 use crate::{
     LentTransaction, Pending, Transaction,
     async_transaction::AsyncTransaction,
+    automatic,
     inner::Inner,
     lending::Lender,
     runner::{AttemptEnd, end_of, panicked, pause_before},
+    staged_run::{DroppedResult, StagedRun},
     statistics::Count,
 };
 
@@ -108,8 +111,10 @@ where
 struct Attempts<'r> {
     database: &'r Inner,
     kind: Kind,
+    /// The number of this attempt, from 1. Fetch stages do not count.
     attempt: u32,
-    context: Option<RetryContext>,
+    /// `None` in the first attempt of a transaction without stages.
+    staged: Option<Box<StagedRun>>,
     lender: &'r mut Lender,
     /// True if an agent of a pipeline runs the closure: the transaction then cannot go on while the
     /// agent's thread blocks.
@@ -121,7 +126,14 @@ struct Attempts<'r> {
 /// The end of an attempt that may have to wait.
 struct SlowEnd<T> {
     tx: Transaction,
-    how: std::result::Result<AttemptEnd<T>, Panicked>,
+    how: HowToEnd<T>,
+}
+
+enum HowToEnd<T> {
+    Attempt(AttemptEnd<T>),
+    Panic(Error),
+    /// The end of a fetch stage.
+    Fetched(DroppedResult),
 }
 
 /// The error of a closure that has panicked.
@@ -140,33 +152,37 @@ impl<'r> Attempts<'r> {
     ) -> Result<Attempts<'r>> {
         database.check_process()?;
         let kind = database.statistics.kind(name);
-        let (attempt, context, task) = (0, None, None);
-        Ok(Attempts { database, kind, attempt, context, lender, is_of_agent, task })
+        let staged = StagedRun::begin(database.staging.first_run(kind));
+        let (attempt, task) = (1, None);
+        Ok(Attempts { database, kind, attempt, staged, lender, is_of_agent, task })
     }
 
-    /// Begins the first attempt, and returns its transaction for the closure. Returns `None` if
-    /// there was one.
+    /// Begins the first attempt of a transaction without stages, and returns its transaction for
+    /// the closure. Otherwise returns `None`.
     #[inline]
     fn begin_at_once(&mut self) -> Option<LentTransaction> {
-        (self.attempt == 0).then(|| self.begin())
+        self.staged.is_none().then(|| self.begin())
     }
 
     #[inline]
     fn begin(&mut self) -> LentTransaction {
-        self.attempt += 1;
-        self.lender.lend(AsyncTransaction::begin(self.database, self.kind))
+        let transaction = AsyncTransaction::begin(self.database, self.kind);
+        if transaction.tx.is_timed() {
+            automatic::look(self.database, self.kind);
+        }
+        self.lender.lend(transaction)
     }
 
-    /// Begins an attempt that follows a lost one.
+    /// Begins a run that follows another one, or a fetch stage.
     ///
     /// # Errors
     /// [`Error::Deadlock`] if it was a victim before the closure could run.
     async fn begin_again(&mut self) -> Result<LentTransaction> {
-        let pause = pause_before(self.attempt + 1);
-        self.database.engine.sleep_as_task(pause).await;
         let mut lent = self.begin();
-        self.suspend(lent.tx.inner.closure());
-        if let Some(context) = self.context.take() {
+        let tx = &mut lent.tx;
+        let context = self.staged.as_mut().and_then(|staged| staged.prepare(tx));
+        if let Some(context) = context {
+            self.suspend(lent.tx.inner.closure());
             step::never_blocking(lent.tx.inner.resume_as_task(&context)).await?;
         }
         Ok(lent)
@@ -225,6 +241,13 @@ impl<'r> Attempts<'r> {
         let Some(mut lent) = self.lender.take_back() else {
             return Ok(Err(Error::TransactionEnded));
         };
+        if let Some(staged) = &self.staged {
+            if lent.tx.inner.is_fetching() {
+                let how = HowToEnd::Fetched(DroppedResult::of(result));
+                return Err(Box::new(SlowEnd { tx: lent.tx, how }));
+            }
+            staged.count_operate(self.database, self.kind, &lent.tx);
+        }
         let how = match result {
             Ok(result) => match end_of(&lent.tx, self.attempt >= self.database.attempts, result) {
                 AttemptEnd::Commit(value) => match lent.tx.finish_at_once(value) {
@@ -232,29 +255,46 @@ impl<'r> Attempts<'r> {
                         self.lender.keep(lent);
                         return Ok(ended);
                     }
-                    Err(value) => Ok(AttemptEnd::Commit(value)),
+                    Err(value) => HowToEnd::Attempt(AttemptEnd::Commit(value)),
                 },
-                how => Ok(how),
+                how => HowToEnd::Attempt(how),
             },
-            Err(panic) => Err(panic),
+            Err(Panicked(error)) => HowToEnd::Panic(error),
         };
         Err(Box::new(SlowEnd { tx: lent.tx, how }))
     }
 
-    /// Commits or rolls back. Returns `None` if the closure is to be run again.
+    /// Commits or rolls back, or ends a fetch stage. Returns `None` if the closure is to be run
+    /// again.
     async fn end<T>(&mut self, end: Box<SlowEnd<T>>) -> Option<Result<Pending<T>>> {
         let SlowEnd { mut tx, how } = *end;
         // Its state may have to come back first, and then the agent ends it. (If a thread of the
         // engine ends it, it does not count as listed: SUSPENDED-3.)
         self.suspend(tx.inner.closure());
         let ended = match how {
-            Err(Panicked(error)) => Some(tx.fail_as_task(Count::Panic, error).await),
-            Ok(AttemptEnd::Commit(value)) => Some(tx.finish_as_task(value).await),
-            Ok(AttemptEnd::RollBack(error)) => Some(tx.fail_as_task(Count::Rollback, error).await),
-            Ok(AttemptEnd::Retry) => {
-                self.context = Some(tx.inner.take_retry_context());
-                // A failed rollback stops the engine, so report that error to the caller.
-                tx.undo_as_task(Count::Retry).await.err().map(Err)
+            HowToEnd::Panic(error) => Some(tx.fail_as_task(Count::Panic, error).await),
+            HowToEnd::Attempt(AttemptEnd::Commit(value)) => Some(tx.finish_as_task(value).await),
+            HowToEnd::Attempt(AttemptEnd::RollBack(error)) => {
+                Some(tx.fail_as_task(Count::Rollback, error).await)
+            }
+            HowToEnd::Attempt(AttemptEnd::Retry) => {
+                let context = tx.inner.take_retry_context();
+                self.staged.get_or_insert_default().context = Some(context);
+                let undone = tx.undo_as_task(Count::Retry).await;
+                self.task = None;
+                if let Err(failure) = undone {
+                    // The engine has stopped or is closed: report that to the caller.
+                    return Some(Err(failure));
+                }
+                self.attempt += 1;
+                self.database.engine.sleep_as_task(pause_before(self.attempt)).await;
+                None
+            }
+            HowToEnd::Fetched(result) => {
+                let fetched = tx.end_fetch_as_task().await;
+                let staged = self.staged.get_or_insert_default();
+                staged.end_fetch(self.database, self.kind, fetched, result);
+                None
             }
         };
         self.task = None;

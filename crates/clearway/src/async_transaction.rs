@@ -10,7 +10,7 @@ use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Kind, Savepoint};
 
 use crate::{
-    Cursor, Entry, EntryRef, KeyRange, LockWait, Pending, Table, Transaction, inner::Inner,
+    Cursor, Entry, EntryRef, KeyRange, LockWait, Pending, Stage, Table, Transaction, inner::Inner,
     statistics::Count,
 };
 
@@ -60,6 +60,12 @@ impl AsyncTransaction {
     #[inline]
     pub(crate) fn begin(database: &Inner, kind: Kind) -> AsyncTransaction {
         AsyncTransaction { tx: Transaction::begin_task(database, kind) }
+    }
+
+    /// Returns the stage in which the closure runs, like [`Transaction::stage`]. A transaction that
+    /// was begun with [`begin_async`](crate::Database::begin_async) has no fetch stage.
+    pub fn stage(&self) -> Stage {
+        self.tx.stage()
     }
 
     /// Returns the value of `key`, or `None` if the key is absent, like [`Transaction::get`].

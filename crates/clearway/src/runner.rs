@@ -25,7 +25,10 @@ use clearway_sync::{
 use clearway_txn::{Kind, RetryContext};
 
 use crate::{
-    Pending, Transaction, automatic, inner::Inner, staged_run::StagedRun, statistics::Count,
+    Pending, Transaction, automatic,
+    inner::Inner,
+    staged_run::{DroppedResult, StagedRun},
+    statistics::Count,
 };
 
 /// Upper bound on the pause before the first retry; the bound doubles with each further retry.
@@ -81,7 +84,8 @@ fn run_once<T>(
 ) -> Attempt<T> {
     let mut tx = Transaction::begin(database, kind);
     if let Some(staged) = &mut staged
-        && let Err(error) = staged.prepare(&mut tx)
+        && let Some(context) = staged.prepare(&mut tx)
+        && let Err(error) = tx.inner.resume(&context)
     {
         return commit_or_roll_back(tx, last, Err(error));
     }
@@ -95,7 +99,8 @@ fn run_once<T>(
     drop(running);
     if let Some(staged) = staged {
         if tx.inner.is_fetching() {
-            staged.end_fetch(database, kind, tx, returned);
+            let result = DroppedResult::of(returned);
+            staged.end_fetch(database, kind, tx.end_fetch(), result);
             return Attempt::Fetched;
         }
         staged.count_operate(database, kind, &tx);

@@ -15,14 +15,11 @@
 //!   transaction may have taken the key that it was about to insert (the number of the next order)
 //!   during the wait. The second finds the page in memory. There is no third.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    thread,
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use clearway_base::Result;
 use clearway_pool::FetchedPages;
-use clearway_txn::{Kind, RetryContext};
+use clearway_txn::{Fetched, Kind, RetryContext};
 
 use crate::{
     Transaction,
@@ -65,21 +62,15 @@ impl StagedRun {
         Some(Box::new(StagedRun { next, ..StagedRun::default() }))
     }
 
-    /// Prepares the transaction of the next run.
-    ///
-    /// # Errors
-    /// That of `resume`: the transaction has failed.
+    /// Prepares the transaction of the next run. Returns the context that it is to resume with.
     #[cold]
-    pub(crate) fn prepare(&mut self, tx: &mut Transaction) -> Result<()> {
+    pub(crate) fn prepare(&mut self, tx: &mut Transaction) -> Option<RetryContext> {
         match self.next {
             NextRun::Fetch => tx.begin_fetch(),
             NextRun::Optimistic => tx.inner.begin_optimistic(),
             NextRun::Operate => {}
         }
-        if tx.inner.is_fetching() {
-            return Ok(());
-        }
-        self.context.take().map_or(Ok(()), |context| tx.inner.resume(&context))
+        if tx.inner.is_fetching() { None } else { self.context.take() }
     }
 
     /// Counts a run that has ended in the operate stage.
@@ -96,26 +87,22 @@ impl StagedRun {
         database.staging.count_run(kind, run, tx.inner.absent_pages(), tx.is_timed());
     }
 
-    /// Ends a run that has ended in the fetch stage: another run follows. `returned` is the result
-    /// of the closure, or its panic.
+    /// Ends a run that has ended in the fetch stage: another run follows. `fetched` is what its
+    /// transaction has left, if its fetch stage did not fail.
     #[cold]
-    pub(crate) fn end_fetch<T>(
+    pub(crate) fn end_fetch(
         &mut self,
         database: &Inner,
         kind: Kind,
-        tx: Transaction,
-        returned: thread::Result<Result<T>>,
+        fetched: Option<(Fetched, RetryContext)>,
+        result: DroppedResult,
     ) {
-        // The result is dropped here, since that may panic, too.
-        let failed = matches!(returned, Ok(Err(_)));
-        let drops = AssertUnwindSafe(|| returned.map(drop).is_err());
-        let panicked = catch_unwind(drops).unwrap_or(true);
         let is_converted = self.next == NextRun::Optimistic;
         self.next = NextRun::Operate;
-        let Some((fetched, context)) = tx.end_fetch() else { return };
-        database.staging.count_fetch(kind, &fetched, panicked, is_converted);
+        let Some((fetched, context)) = fetched else { return };
+        database.staging.count_fetch(kind, &fetched, result.has_panicked, is_converted);
         let may_be_late = fetched.has_refused && fetched.absent_pages > 0;
-        if failed && may_be_late && self.fetched.is_empty() {
+        if result.has_failed && may_be_late && self.fetched.is_empty() {
             self.next = NextRun::Fetch; // STAGED-3
         }
         self.has_read |= fetched.absent_pages > 0;
@@ -123,5 +110,27 @@ impl StagedRun {
         if is_converted {
             self.context = Some(context);
         }
+    }
+}
+
+/// The result of a run in the fetch stage, which was dropped (STAGED-1).
+pub(crate) struct DroppedResult {
+    /// True if it was an error.
+    has_failed: bool,
+    /// True if the closure has panicked, or the drop of its result.
+    has_panicked: bool,
+}
+
+impl DroppedResult {
+    /// Drops the result of the closure, or its panic `P`: that may panic, too.
+    #[cold]
+    pub(crate) fn of<T, P>(returned: std::result::Result<Result<T>, P>) -> DroppedResult {
+        let has_failed = matches!(returned, Ok(Err(_)));
+        let drops = AssertUnwindSafe(|| {
+            let has_panicked = returned.is_err();
+            drop(returned);
+            has_panicked
+        });
+        DroppedResult { has_failed, has_panicked: catch_unwind(drops).unwrap_or(true) }
     }
 }

@@ -18,9 +18,9 @@ use hybrid::{Execution, RunWindow};
 const TIMED_FOR_A_LOOK: u32 = 4;
 
 /// The execution of transactions that are run as closures: by
-/// [`transact`](crate::Database::transact), [`submit`](crate::Database::submit) and the closures of
-/// a [`Pipeline`](crate::Pipeline). Asynchronous closures and transactions without a closure run
-/// conventionally. See `docs/staging.md` in the repository.
+/// [`transact`](crate::Database::transact), [`submit`](crate::Database::submit), their asynchronous
+/// relatives, and as the closures of a [`Pipeline`](crate::Pipeline). Transactions without a
+/// closure run conventionally. See `docs/staging.md` in the repository.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Staging {

@@ -97,6 +97,13 @@ impl Transaction {
         Some((fetched, context))
     }
 
+    /// As [`end_fetch`](Transaction::end_fetch), for a task.
+    pub(crate) async fn end_fetch_as_task(mut self) -> Option<(Fetched, RetryContext)> {
+        // If it fails, there is no fetch stage to end.
+        let _ = self.inner.end_conversion().await;
+        self.end_fetch()
+    }
+
     /// Returns true if the transaction is timed.
     #[inline]
     pub(crate) fn is_timed(&self) -> bool {

@@ -25,6 +25,9 @@
 //!   leaves that the closure comes to, the branches above them, the space-map page of a write that
 //!   would allocate, and every page that had to be read. (Not kept are the pages of large values
 //!   that are in memory already.)
+//! - STAGING-6. Its operations are futures. Those of a task wait for pages without a thread. Those
+//!   of a thread read the pages themselves and are never pending, so one poll runs them to the end.
+//!   An operation whose future is dropped has changed nothing of the overlay and passed no record.
 //!
 //! Algorithm
 //! : "High-Performance Transaction Processing in Charm", section 3.1.
@@ -49,8 +52,12 @@ use clearway_lock::{RangeMode, WaitLimit};
 use clearway_pool::{FetchedPages, IoPriority, OperationPins};
 use clearway_tree::{LeafHint, Need, ReadIntent, Step, Tree, Wait};
 
-use crate::{finish, table::Table, transaction_state::TransactionState};
-pub(crate) use conversion::convert;
+use crate::{
+    finish,
+    table::Table,
+    transaction_state::{TransactionState, take_as_task},
+};
+pub(crate) use conversion::{Conversion, Converted, convert, convert_for_task};
 pub(crate) use merged_cursor::MergedCursor;
 use overlay::Overlay;
 use unlocked::Unlocked;
@@ -69,6 +76,8 @@ const OPERATIONS_PER_LOOK: u32 = 1024;
 
 /// See the module.
 pub(crate) struct FetchStage {
+    /// True if its operations belong to a task, which must not be blocked (STAGING-6).
+    is_of_task: bool,
     /// The transaction's state, without locks and changes. It counts as active, so that the
     /// directory stays locked (DIRECTORY-1).
     state: Box<TransactionState>,
@@ -87,6 +96,9 @@ pub(crate) struct FetchStage {
     is_over: bool,
     has_refused: bool,
     absent_pages: u32,
+    /// The leaves that the run came to before its conversion and that are not kept yet, newest
+    /// first.
+    touched: Vec<PageId>,
 }
 
 /// The outcome of a fetch stage.
@@ -105,9 +117,10 @@ pub struct Fetched {
 
 impl FetchStage {
     /// Begins the fetch stage of a transaction that has done nothing yet.
-    pub(crate) fn new(state: Box<TransactionState>) -> FetchStage {
+    pub(crate) fn new(state: Box<TransactionState>, is_of_task: bool) -> FetchStage {
         let pages = FetchedPages::new(&state.core.pool);
         FetchStage {
+            is_of_task,
             state,
             overlay: Overlay::default(),
             savepoints: Vec::new(),
@@ -122,6 +135,7 @@ impl FetchStage {
             is_over: false,
             has_refused: false,
             absent_pages: 0,
+            touched: Vec::new(),
         }
     }
 
@@ -142,7 +156,7 @@ impl FetchStage {
     }
 
     /// Reads a value into `out`. Returns false if the key is absent.
-    pub(crate) fn get(
+    pub(crate) async fn get(
         &mut self,
         table: &Table,
         key: &[u8],
@@ -154,9 +168,7 @@ impl FetchStage {
         out.clear();
         let found = match self.overlay.get(table.id(), key) {
             Some(written) => written.map(<[u8]>::to_vec),
-            None => self.attempts(|stage| {
-                stage.drive(table, key, table.tree().read_operation(key, intent)?)
-            })?,
+            None => self.read(table, key, intent).await?,
         };
         self.copied(found.as_ref().map_or(0, Vec::len))?;
         Ok(match found {
@@ -168,29 +180,46 @@ impl FetchStage {
         })
     }
 
+    /// Reads a value from the tree, whatever the overlay has.
+    async fn read(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        intent: ReadIntent,
+    ) -> Result<Option<Vec<u8>>> {
+        let mut attempt = 1;
+        loop {
+            let read = table.tree().read_operation(key, intent)?;
+            let found = self.drive(table, key, read).await;
+            if let Some(found) = self.accept(found, &mut attempt)? {
+                return Ok(found);
+            }
+        }
+    }
+
     /// Sets the value of a key in the overlay. Returns whether it was present.
     ///
     /// # Errors
     /// What `check` returns if it is called with that.
-    pub(crate) fn store(
+    pub(crate) async fn store(
         &mut self,
         table: &Table,
         key: &[u8],
         value: &[u8],
         check: fn(bool) -> Result<()>,
     ) -> Result<bool> {
-        self.write(table, key, Some(value), check)
+        self.write(table, key, Some(value), check).await
     }
 
     /// Removes a key in the overlay.
     ///
     /// # Errors
     /// [`Error::NotFound`].
-    pub(crate) fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
-        self.write(table, key, None, must_be_present).map(drop)
+    pub(crate) async fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+        self.write(table, key, None, must_be_present).await.map(drop)
     }
 
-    fn write(
+    async fn write(
         &mut self,
         table: &Table,
         key: &[u8],
@@ -199,9 +228,11 @@ impl FetchStage {
     ) -> Result<bool> {
         let survey = table.tree().survey_write(key, value)?;
         self.begin_operation(table)?;
-        let found = self.drive(table, key, survey);
+        let found = self.drive(table, key, survey).await;
         let found = found.map_err(|_| self.give_up())?;
-        found.map.into_iter().for_each(|map| self.keep(map));
+        if let Some(map) = found.map {
+            self.keep(map).await;
+        }
         let written = self.overlay.get(table.id(), key).map(|written| written.is_some());
         let is_present = written.unwrap_or(found.is_present);
         self.unlocked.wanted.push((table.tree().lock_of(key), RangeMode::XN));
@@ -214,17 +245,34 @@ impl FetchStage {
         Ok(is_present)
     }
 
-    /// Goes to the next record of the tree, whatever the overlay has.
-    fn advance(&mut self, table: &Table, cursor: &mut clearway_tree::Cursor) -> Result<bool> {
+    /// Goes to the next record of the tree, whatever the overlay has. The caller notes the record,
+    /// and then calls [`keep_leaf`](FetchStage::keep_leaf).
+    async fn advance(&mut self, table: &Table, cursor: &mut clearway_tree::Cursor) -> Result<bool> {
         self.begin_operation(table)?;
-        let found = self.attempts(|stage| {
+        let mut attempt = 1;
+        let found = loop {
             cursor.begin_advance();
-            stage.drive(table, &[], cursor.advance_operation())
-        })?;
+            let mut hint = LeafHint::default(); // A cursor uses none.
+            let found = self.run(table, &mut hint, cursor.advance_operation()).await;
+            if let Some(found) = self.accept(found, &mut attempt)? {
+                break found;
+            }
+        };
         let (key, value) = cursor.entry();
-        self.keep_path(table.tree(), key, cursor.leaf());
         self.copied(if found { key.len() + value.len() } else { 0 })?;
         Ok(found)
+    }
+
+    /// Keeps the leaf that a cursor has come to.
+    async fn keep_leaf(&mut self, table: &Table, cursor: &clearway_tree::Cursor) {
+        self.keep_path(table.tree(), cursor.entry().0, cursor.leaf()).await;
+    }
+
+    /// Keeps the leaves that the run came to before its conversion.
+    pub(crate) async fn keep_touched(&mut self) {
+        while let Some(leaf) = self.touched.pop() {
+            self.keep(leaf).await;
+        }
     }
 
     /// Does what there is to do for a lock on a whole table.
@@ -286,73 +334,78 @@ impl FetchStage {
         Error::Cancelled
     }
 
-    /// Runs an operation that may meet a large value which another transaction is just replacing:
-    /// it begins again a few times. The stage is over if it still fails (STAGING-3).
-    fn attempts<T>(&mut self, mut run: impl FnMut(&mut FetchStage) -> Result<T>) -> Result<T> {
-        for _ in 1..ATTEMPTS {
-            match run(self) {
-                Err(Error::Corrupt { .. } | Error::CorruptPage { .. }) => {}
-                result => return result.map_err(|_| self.give_up()),
+    /// Returns what an operation has returned, or `None` if it is to begin again, as it does a few
+    /// times if it meets a large value which another transaction is just replacing. The stage is
+    /// over if it still fails (STAGING-3).
+    fn accept<T>(&mut self, result: Result<T>, attempt: &mut u32) -> Result<Option<T>> {
+        match result {
+            Ok(done) => Ok(Some(done)),
+            Err(Error::Corrupt { .. } | Error::CorruptPage { .. }) if *attempt < ATTEMPTS => {
+                *attempt += 1;
+                Ok(None)
             }
+            Err(_) => Err(self.give_up()),
         }
-        run(self).map_err(|_| self.give_up())
     }
 
-    /// Runs an operation to its end, reading the pages that it needs. Keeps these, and those on the
-    /// way to the leaf of `key` if the operation comes to that by its hint.
-    fn drive<T>(
+    /// Runs an operation to its end. Keeps the pages on the way to the leaf of `key`.
+    async fn drive<T>(
         &mut self,
         table: &Table,
         key: &[u8],
+        operation: impl FnMut(&Tree, &mut Unlocked, &mut LeafHint) -> Step<T>,
+    ) -> Result<T> {
+        let (at, mut hint) = self.hint_of(table.id());
+        let done = self.run(table, &mut hint, operation).await?;
+        self.keep_path(table.tree(), key, hint.page()).await;
+        self.hints[at].1 = hint;
+        Ok(done)
+    }
+
+    /// Runs an operation to its end, reading the pages that it needs. Keeps these.
+    async fn run<T>(
+        &mut self,
+        table: &Table,
+        hint: &mut LeafHint,
         mut operation: impl FnMut(&Tree, &mut Unlocked, &mut LeafHint) -> Step<T>,
     ) -> Result<T> {
-        let tree = table.tree();
-        let at = self.hint_of(table.id());
-        let mut hint = self.hints[at].1;
         let mut pins = None;
         loop {
-            match tree.step(&mut operation, &mut self.unlocked, &mut hint) {
-                Ok(done) => {
-                    self.keep_path(tree, key, hint.page());
-                    self.hints[at].1 = hint;
-                    return Ok(done);
+            match table.tree().step(&mut operation, &mut self.unlocked, hint) {
+                Ok(done) => return Ok(done),
+                Err(incomplete) => {
+                    let need = incomplete.need()?;
+                    self.meet(need, &mut pins).await?;
                 }
-                Err(incomplete) => self.meet(incomplete.need()?, &mut pins)?,
             }
         }
     }
 
-    fn hint_of(&mut self, tree: TreeId) -> usize {
+    /// Returns the leaf hint of a table, and its place.
+    fn hint_of(&mut self, tree: TreeId) -> (usize, LeafHint) {
         let at = self.hints.iter().position(|(of, _)| *of == tree);
-        at.unwrap_or_else(|| {
+        let at = at.unwrap_or_else(|| {
             self.hints.push((tree, LeafHint::default()));
             self.hints.len() - 1
-        })
+        });
+        (at, self.hints[at].1)
     }
 
     #[cold]
-    fn meet(&mut self, need: Need, pins: &mut Option<OperationPins>) -> Result<()> {
+    async fn meet(&mut self, need: Need, pins: &mut Option<OperationPins>) -> Result<()> {
         self.absent_pages += 1;
         if Instant::now() > self.until {
             return Err(Error::Cancelled);
         }
         let pool = self.state.core.pool.clone();
-        let limit = self.state.page_limit();
         let pins = pins.get_or_insert_with(|| OperationPins::new(&pool));
         match need {
             Need::Page(page) => {
-                pins.take(page, limit)?;
+                self.take(page, pins).await?;
                 self.pages.keep(page);
                 Ok(())
             }
-            Need::Pages(pages) => {
-                pins.admit();
-                pool.load(&pages, IoPriority::Foreground, limit);
-                for page in &pages {
-                    self.pages.keep(*page);
-                }
-                pages.first().map_or(Ok(()), |page| pins.take(*page, limit))
-            }
+            Need::Pages(pages) => self.take_together(&pages, pins).await,
             Need::Lock { .. } | Need::LogSpace(_) | Need::FileLength { .. } => {
                 debug_assert!(false, "STAGING-1: a fetch stage needs pages only: {need:?}");
                 Err(Error::Cancelled)
@@ -360,30 +413,68 @@ impl FetchStage {
         }
     }
 
+    /// Reads a page in (STAGING-6).
+    async fn take(&mut self, page: PageId, pins: &mut OperationPins) -> Result<()> {
+        let limit = self.state.page_limit();
+        match self.is_of_task {
+            true => take_as_task(&self.state.core.task_work.timer, page, limit, pins).await,
+            false => pins.take(page, limit),
+        }
+    }
+
+    /// Reads pages in at the same time, and keeps them.
+    ///
+    /// # Errors
+    /// If the first cannot be read.
+    async fn take_together(&mut self, pages: &[PageId], pins: &mut OperationPins) -> Result<()> {
+        let Some((first, others)) = pages.split_first() else { return Ok(()) };
+        let pool = self.state.core.pool.clone();
+        if !self.is_of_task {
+            pins.admit();
+            pool.load(pages, IoPriority::Foreground, self.state.page_limit());
+            for page in pages {
+                self.pages.keep(*page);
+            }
+            return self.take(*first, pins).await;
+        }
+        pool.load_ahead(others);
+        self.take(*first, pins).await?;
+        self.pages.keep(*first);
+        for page in others {
+            // Those that are not being read are left to the operation.
+            if pool.is_loading(*page) {
+                let _ = self.take(*page, pins).await;
+            }
+            self.pages.keep(*page);
+        }
+        Ok(())
+    }
+
     /// Keeps the leaf of `key`, and the branches that lead to it. Each may have been evicted since
     /// the operation was there.
-    fn keep_path(&mut self, tree: &Tree, key: &[u8], leaf: Option<PageId>) {
+    async fn keep_path(&mut self, tree: &Tree, key: &[u8], leaf: Option<PageId>) {
         let Some(leaf) = leaf.filter(|leaf| !self.kept.contains(leaf)) else { return };
-        self.keep(leaf);
+        self.keep(leaf).await;
         for _ in 0..ATTEMPTS {
             let mut branches = Vec::new();
             let absent = tree.visit_branches(key, |branch| branches.push(branch));
-            branches.into_iter().for_each(|branch| self.keep(branch));
+            for branch in branches {
+                self.keep(branch).await;
+            }
             match absent {
-                Some(absent) => self.keep(absent),
+                Some(absent) => self.keep(absent).await,
                 None => break,
             }
         }
     }
 
     /// Keeps a page, and reads it in for that if it is absent.
-    fn keep(&mut self, page: PageId) {
+    async fn keep(&mut self, page: PageId) {
         if self.kept.insert(page) && !self.pages.keep(page) {
-            let pool = &self.state.core.pool;
-            let mut pins = OperationPins::new(pool);
+            let mut pins = OperationPins::new(&self.state.core.pool);
             self.absent_pages += 1;
             // If it cannot be read, the operate stage meets the error.
-            let _ = pins.take(page, self.state.page_limit());
+            let _ = self.take(page, &mut pins).await;
             self.pages.keep(page);
         }
     }

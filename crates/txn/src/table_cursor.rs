@@ -4,10 +4,11 @@ use std::ops::Bound;
 
 use clearway_base::{Error, Result, TxnId};
 use clearway_lock::IntentMode;
+use clearway_sync::block_on;
 use clearway_tree::{Direction, ReadIntent};
 
 use crate::{
-    staging::MergedCursor,
+    staging::{FetchStage, MergedCursor},
     table::Table,
     transaction::{Transaction, intent_mode},
 };
@@ -17,6 +18,11 @@ pub struct TableCursor {
     pub(crate) table: Table,
     opening: u64,
     txn: TxnId,
+    pub(crate) position: CursorPosition,
+}
+
+/// The part of a cursor that its steps change.
+pub(crate) struct CursorPosition {
     pub(crate) mode: IntentMode,
     pub(crate) inner: clearway_tree::Cursor,
     /// The part that the cursor of a fetch stage has besides `inner`, from its first step there.
@@ -51,7 +57,8 @@ impl Transaction {
         let mode = intent_mode(intent);
         let inner = table.tree().cursor(lower, upper, direction, intent);
         let (table, opening) = (table.clone(), self.opening);
-        TableCursor { table, opening, txn: self.id, mode, inner, merged: None }
+        let position = CursorPosition { mode, inner, merged: None };
+        TableCursor { table, opening, txn: self.id, position }
     }
 }
 
@@ -64,8 +71,9 @@ impl TableCursor {
     #[allow(clippy::should_implement_trait)] // It needs the transaction.
     pub fn next(&mut self, txn: &mut Transaction) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         let found = self.advance(txn)?;
-        Ok(found.then(|| match &mut self.merged {
-            None => self.inner.take_entry(),
+        let CursorPosition { inner, merged, .. } = &mut self.position;
+        Ok(found.then(|| match merged {
+            None => inner.take_entry(),
             Some(merged) => merged.take_entry(),
         }))
     }
@@ -80,8 +88,9 @@ impl TableCursor {
         if !self.is_of(txn) {
             return Err(Error::TransactionEnded);
         }
-        let TableCursor { table, mode, inner, .. } = self;
-        let advanced = txn.run(table, *mode, |state, _| {
+        let TableCursor { table, position, .. } = self;
+        let inner = &mut position.inner;
+        let advanced = txn.run(table, position.mode, |state, _| {
             let found = inner.advance(table.tree(), state);
             if state.is_optimistic() {
                 state.note_touched(inner.leaf());
@@ -101,17 +110,16 @@ impl TableCursor {
         if !txn.is_fetching() {
             return Err(error);
         }
-        let TableCursor { table, inner, merged, .. } = self;
-        let merged = merged.get_or_insert_with(|| Box::new(MergedCursor::continuing(inner)));
-        txn.fetch(|stage| merged.advance(stage, table, inner))
+        let TableCursor { table, position, .. } = self;
+        txn.fetch(|stage| block_on(position.advance_fetching(stage, table)))
     }
 
     /// Key and value of the entry that the last [`advance`](Self::advance) came to. Meaningful only
     /// if that returned `true`.
     #[inline]
     pub fn entry(&self) -> (&[u8], &[u8]) {
-        match &self.merged {
-            None => self.inner.entry(),
+        match &self.position.merged {
+            None => self.position.inner.entry(),
             Some(merged) => merged.entry(),
         }
     }
@@ -126,7 +134,20 @@ impl TableCursor {
     /// the others, and locks the returned records and nothing else. It waits only for the intent
     /// locks on the table and on the database.
     pub fn skip_locked(&mut self) {
-        self.inner.skip_locked();
+        self.position.inner.skip_locked();
+    }
+}
+
+impl CursorPosition {
+    /// Goes to the next entry in a fetch stage.
+    pub(crate) async fn advance_fetching(
+        &mut self,
+        stage: &mut FetchStage,
+        table: &Table,
+    ) -> Result<bool> {
+        let CursorPosition { inner, merged, .. } = self;
+        let merged = merged.get_or_insert_with(|| Box::new(MergedCursor::continuing(inner)));
+        merged.advance(stage, table, inner).await
     }
 }
 

@@ -29,7 +29,11 @@
 //! - TASK-6. A deadlock is reported once. If the operation that met it is dropped during the
 //!   victim's rollback, the next call waits for the rollback's end and reports the deadlock (or, if
 //!   it is the rollback, the rollback's result; a commit fails).
+//! - TASK-7. An optimistic run that has something to undo is converted into its fetch stage by a
+//!   job of `offload`. If the operation that came to the absent page is dropped meanwhile, the next
+//!   call waits for the stage. If the transaction is dropped, the stage ends with the job's reply.
 
+mod conversion;
 mod operations;
 
 use std::{
@@ -48,6 +52,7 @@ use crate::{
     Committed, RetryContext, Savepoint, Table, TableCursor, Transaction,
     away::{self, Away, ComingBack, StateForJob, VictimsRollback},
     finish,
+    staging::FetchStage,
     task_work::Alarm,
     transaction::intent_mode,
     transaction_state::TransactionState,
@@ -60,13 +65,15 @@ impl Transaction {
 
     /// Ends a deadlock's victim, and frees what an operation has left.
     async fn after_task<T>(&mut self, result: Result<T>) -> Result<T> {
-        if matches!(result, Err(Error::Deadlock { .. })) {
-            return self.die_as_task(result).await;
+        match result {
+            Err(Error::Deadlock { .. }) => return self.die_as_task(result).await,
+            Err(Error::Cancelled) => return self.convert_as_task().await,
+            _ => {}
         }
         if self.has_unlinked() {
             // If this fails as well, the pages stay allocated and unreachable, which `verify`
             // reports; the operation's error is the one to return.
-            let _ = self.work_on_state(TransactionState::free_unlinked).await;
+            let _ = self.work_on_state(free_unlinked).await;
         }
         result
     }
@@ -74,6 +81,7 @@ impl Transaction {
     /// Returns the state, once it is back.
     async fn state_as_task(&mut self) -> Result<&mut TransactionState> {
         self.check_process()?;
+        self.end_conversion().await?;
         if let Some((deadlock, rolled_back)) = self.end_victim().await {
             return Err(rolled_back.err().unwrap_or(deadlock));
         }
@@ -82,7 +90,7 @@ impl Transaction {
         let _ = self.come_back().await;
         if self.has_unlinked() {
             // Left by an operation whose future was dropped.
-            let _ = self.work_on_state(TransactionState::free_unlinked).await;
+            let _ = self.work_on_state(free_unlinked).await;
         }
         let ended = self.ended();
         self.state.as_deref_mut().ok_or(ended)
@@ -194,19 +202,28 @@ impl Transaction {
     }
 
     async fn enter_waiting(&mut self, table: &Table, mode: IntentMode) -> Result<()> {
-        let entered = self.state_as_task().await?.enter_as_task(table, mode).await;
-        self.after_task(entered.map(drop)).await
+        let entered = match self.state_as_task().await {
+            Ok(state) => state.enter_as_task(table, mode).await.map(drop),
+            Err(error) => return self.fetch_instead(error, |stage| stage.lock_table(table)),
+        };
+        self.after_task(entered).await
     }
 
     /// As [`lock_database`](Self::lock_database), for a task.
     pub async fn lock_database_as_task(&mut self, mode: AbsoluteMode) -> Result<()> {
-        let locked = self.state_as_task().await?.lock_database_as_task(mode.into()).await;
+        let locked = match self.state_as_task().await {
+            Ok(state) => state.lock_database_as_task(mode.into()).await,
+            Err(error) => return self.fetch_instead(error, FetchStage::lock_database),
+        };
         self.after_task(locked).await
     }
 
     /// As [`savepoint`](Self::savepoint), for a task.
     pub async fn savepoint_as_task(&mut self) -> Result<Savepoint> {
-        self.state_as_task().await?;
+        let back = self.state_as_task().await.map(drop);
+        if !self.is_fetching() {
+            back?;
+        }
         self.savepoint()
     }
 
@@ -214,15 +231,19 @@ impl Transaction {
     /// polled, the rollback takes place all the same.
     pub async fn rollback_to_as_task(&mut self, savepoint: &Savepoint) -> Result<()> {
         self.check_process()?;
+        self.end_conversion().await?;
         if let Some((deadlock, rolled_back)) = self.end_victim().await {
             return Err(rolled_back.err().unwrap_or(deadlock));
         }
         let serial = self.own_savepoint(savepoint)?;
+        if self.is_fetching() {
+            return self.fetch(|stage| stage.rollback_to(serial));
+        }
         if let Some(state) = &self.state {
             state.find_savepoint(serial)?;
         }
         self.work_on_state(move |state| {
-            free_unlinked(state);
+            let _ = free_unlinked(state);
             state.rollback_to(serial)
         })
         .await
@@ -265,7 +286,7 @@ impl Transaction {
         core.transactions.hand_over(self.id());
         let mut reply = state.jobs().call(move || {
             let mut state = state.take()?;
-            free_unlinked(&mut state);
+            let _ = free_unlinked(&mut state);
             let committed = finish::commit_as_task(state)?;
             // The task that would request it may be gone.
             core.log.request_flush(committed.ack);
@@ -290,12 +311,14 @@ impl Transaction {
     }
 }
 
-/// Frees what operations have left whose futures were dropped. If that fails, the pages stay
-/// allocated and unreachable, which `verify` reports.
-fn free_unlinked(state: &mut TransactionState) {
-    if state.has_unlinked() {
-        let _ = state.free_unlinked();
+/// Frees what operations have left that failed, or whose futures were dropped. If that fails, the
+/// pages stay allocated and unreachable, which `verify` reports.
+fn free_unlinked(state: &mut TransactionState) -> Result<()> {
+    if !state.has_unlinked() {
+        return Ok(());
     }
+    state.prevent_conversion(); // Its request would be lost.
+    state.free_unlinked()
 }
 
 /// Rolls back, without blocking the task.

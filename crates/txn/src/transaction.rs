@@ -2,13 +2,13 @@
 
 use clearway_base::{Error, Lsn, Result, TxnId};
 use clearway_lock::{AbsoluteMode, IntentMode, WaitLimit};
-use clearway_sync::Process;
+use clearway_sync::{Process, block_on};
 use clearway_tree::{LeafHint, ReadIntent};
 
 use crate::{
     away::{self, ComingBack, VictimsRollback},
     finish::{self, Committed},
-    staging::{self, FetchStage, Fetched},
+    staging::{self, Conversion, FetchStage, Fetched},
     suspended::Closure,
     table::Table,
     transaction_state::{RetryContext, TransactionState},
@@ -53,7 +53,9 @@ pub(crate) struct Aside {
     /// The rollback of a deadlock's victim, until a call has reported the deadlock (TASK-6).
     pub(crate) victim: Option<VictimsRollback>,
     /// The fetch stage, while the transaction is in it: it has the state then.
-    fetch: Option<Box<FetchStage>>,
+    pub(crate) fetch: Option<Box<FetchStage>>,
+    /// The conversion of a task's transaction, which leads to the fetch stage (TASK-7).
+    pub(crate) conversion: Option<Conversion>,
 }
 
 impl Aside {
@@ -183,7 +185,7 @@ impl Transaction {
     #[cold]
     pub fn begin_fetch(&mut self) {
         if let Some(state) = self.state.take() {
-            self.aside().fetch = Some(Box::new(FetchStage::new(state)));
+            self.aside().fetch = Some(Box::new(FetchStage::new(state, self.is_of_task)));
         }
     }
 
@@ -217,9 +219,19 @@ impl Transaction {
         self.state.as_ref().map_or(0, |state| state.absent_pages)
     }
 
-    /// Returns true if the transaction is in the fetch stage.
+    /// Returns true if the transaction is in the fetch stage, or on the way there (TASK-7).
     pub fn is_fetching(&self) -> bool {
-        self.state.is_none() && self.aside.as_ref().is_some_and(|aside| aside.fetch.is_some())
+        let is_there = |aside: &Aside| aside.fetch.is_some() || aside.conversion.is_some();
+        self.state.is_none() && self.aside.as_deref().is_some_and(is_there)
+    }
+
+    /// Returns the fetch stage, if the transaction is in it.
+    #[cold]
+    pub(crate) fn stage(&mut self) -> Option<&mut FetchStage> {
+        if self.state.is_some() {
+            return None;
+        }
+        self.aside.as_deref_mut()?.fetch.as_deref_mut()
     }
 
     /// Runs an operation of the fetch stage, for a transaction without a state.
@@ -232,7 +244,7 @@ impl Transaction {
         operation: impl FnOnce(&mut FetchStage) -> Result<R>,
     ) -> Result<R> {
         self.check_process()?;
-        match self.aside.as_mut().and_then(|aside| aside.fetch.as_mut()) {
+        match self.stage() {
             Some(stage) => operation(stage),
             None => Err(self.ended()),
         }
@@ -362,8 +374,9 @@ impl Transaction {
         }
     }
 
+    /// Returns the result of `operation` in the fetch stage, or `error` if there is no such stage.
     #[cold]
-    fn fetch_instead<R>(
+    pub(crate) fn fetch_instead<R>(
         &mut self,
         error: Error,
         operation: impl FnOnce(&mut FetchStage) -> Result<R>,
@@ -380,10 +393,11 @@ impl Transaction {
             self.state = Some(state);
             return Err(Error::Cancelled);
         };
-        let (stage, context) = staging::convert(state, next);
+        let (stage, context) = staging::convert(state, next, false);
         let aside = self.aside();
         aside.retry = Some(context);
-        aside.fetch = Some(Box::new(stage?));
+        let stage = aside.fetch.insert(Box::new(stage?));
+        block_on(stage.keep_touched());
         Err(Error::Cancelled)
     }
 
@@ -411,7 +425,7 @@ impl Transaction {
         let got = self.run(table, IntentMode::IS, |state, hint| {
             table.tree().get(state, hint, key, ReadIntent::Read, value)
         });
-        self.or_fetch(got, |stage| stage.get(table, key, ReadIntent::Read, value))
+        self.or_fetch(got, |stage| block_on(stage.get(table, key, ReadIntent::Read, value)))
     }
 
     /// The value of `key`, locked for a write that will follow.
@@ -431,7 +445,7 @@ impl Transaction {
         let got = self.run(table, IntentMode::IX, |state, hint| {
             table.tree().get(state, hint, key, ReadIntent::Update, value)
         });
-        self.or_fetch(got, |stage| stage.get(table, key, ReadIntent::Update, value))
+        self.or_fetch(got, |stage| block_on(stage.get(table, key, ReadIntent::Update, value)))
     }
 
     /// Adds a key.
@@ -443,7 +457,7 @@ impl Transaction {
         let done = self
             .run(table, IntentMode::IX, |state, hint| table.tree().insert(state, hint, key, value));
         self.or_fetch(done, |stage| {
-            stage.store(table, key, value, staging::must_be_absent).map(drop)
+            block_on(stage.store(table, key, value, staging::must_be_absent)).map(drop)
         })
     }
 
@@ -452,7 +466,9 @@ impl Transaction {
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
         let done = self
             .run(table, IntentMode::IX, |state, hint| table.tree().put(state, hint, key, value));
-        self.or_fetch(done, |stage| stage.store(table, key, value, staging::may_be_present))
+        self.or_fetch(done, |stage| {
+            block_on(stage.store(table, key, value, staging::may_be_present))
+        })
     }
 
     /// Changes the value of a key.
@@ -464,7 +480,7 @@ impl Transaction {
         let done = self
             .run(table, IntentMode::IX, |state, hint| table.tree().update(state, hint, key, value));
         self.or_fetch(done, |stage| {
-            stage.store(table, key, value, staging::must_be_present).map(drop)
+            block_on(stage.store(table, key, value, staging::must_be_present)).map(drop)
         })
     }
 
@@ -476,7 +492,7 @@ impl Transaction {
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
         let done =
             self.run(table, IntentMode::IX, |state, hint| table.tree().delete(state, hint, key));
-        self.or_fetch(done, |stage| stage.delete(table, key))
+        self.or_fetch(done, |stage| block_on(stage.delete(table, key)))
     }
 
     /// Locks a whole table. From then on this transaction takes no locks on keys for its reads and,

@@ -59,6 +59,7 @@ use optimistic::OptimisticRun;
 pub use retry::RetryContext;
 pub(crate) use states::Transactions;
 use table_use::{TableUse, UsedTables};
+pub(crate) use tasks::take_as_task;
 
 use crate::{
     contention::{PassedWait, Wanted},

@@ -1,6 +1,8 @@
 //! Two-stage execution of closures: how often they run, what becomes of their results, and what
 //! others see of it.
 
+mod tasks;
+
 use std::{
     sync::{
         Arc, Barrier,

@@ -25,12 +25,15 @@
 //! : The paper pins the pages when they are touched. Here they are noted, and pinned at the
 //!   conversion. The paper does not say what the closure sees of its undone writes.
 
+use std::task::{Context, Poll};
+
 use clearway_base::{Result, TreeId};
 use clearway_tree::{LeafHint, ReadIntent, changed_key};
 
 use super::{FetchStage, overlay::Overlay, unlocked::Unlocked};
 use crate::{
     finish,
+    task_work::Reply,
     transaction_state::{RetryContext, TransactionState},
 };
 
@@ -38,7 +41,8 @@ use crate::{
 type ChangedKey = (TreeId, Vec<u8>, Option<Vec<u8>>);
 
 /// Converts a transaction, into a fetch stage in the state `next`. Also returns what the operate
-/// stage takes over.
+/// stage takes over. The caller calls [`FetchStage::keep_touched`]. Blocks, unless there is nothing
+/// to undo.
 ///
 /// # Errors
 /// As for [`Transaction::rollback`](crate::Transaction::rollback).
@@ -46,16 +50,18 @@ type ChangedKey = (TreeId, Vec<u8>, Option<Vec<u8>>);
 pub(crate) fn convert(
     mut state: Box<TransactionState>,
     mut next: Box<TransactionState>,
+    is_of_task: bool,
 ) -> (Result<FetchStage>, RetryContext) {
-    let (context, touched) = (state.conversion_context(), state.take_touched());
+    let (context, mut touched) = (state.conversion_context(), state.take_touched());
     next.limit = state.limit;
-    let mut stage = FetchStage::new(next);
+    let mut stage = FetchStage::new(next, is_of_task);
     (stage.savepoints, stage.savepoint_serial) = (state.savepoints.clone(), state.savepoint_serial);
     match undo_and_leave(state) {
         Ok((changes, is_whole)) => {
             stage.overlay = overlay_of(&changes);
             stage.is_over = !is_whole;
-            touched.into_iter().for_each(|leaf| stage.keep(leaf));
+            touched.reverse();
+            stage.touched = touched;
             (Ok(stage), context)
         }
         Err(error) => {
@@ -63,6 +69,53 @@ pub(crate) fn convert(
             (Err(error), context)
         }
     }
+}
+
+/// The result of a task's conversion, and what the operate stage takes over.
+pub(crate) type Converted = (Result<ConvertedStage>, RetryContext);
+
+/// A fetch stage on its way to its transaction. If that does not take it, the stage ends.
+pub(crate) struct ConvertedStage(Option<Box<FetchStage>>);
+
+impl ConvertedStage {
+    pub(crate) fn take(mut self) -> Option<Box<FetchStage>> {
+        self.0.take()
+    }
+}
+
+impl Drop for ConvertedStage {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(|stage| drop(stage.end()));
+    }
+}
+
+/// A conversion that a thread of the engine makes for a task.
+pub(crate) struct Conversion(Reply<Converted>);
+
+impl Conversion {
+    /// Hands the conversion over.
+    pub(crate) fn begin(state: Box<TransactionState>, next: Box<TransactionState>) -> Conversion {
+        let blocking = state.core.task_work.blocking.clone();
+        state.entry().hand_over();
+        Conversion(blocking.call(move || convert_for_task(state, next)))
+    }
+
+    /// Returns the result once it is there.
+    ///
+    /// # Errors
+    /// [`Error::Panicked`](clearway_base::Error::Panicked) if the thread has panicked.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Converted>> {
+        self.0.poll(cx)
+    }
+}
+
+/// As [`convert`], for a task.
+pub(crate) fn convert_for_task(
+    state: Box<TransactionState>,
+    next: Box<TransactionState>,
+) -> Converted {
+    let (stage, context) = convert(state, next, true);
+    (stage.map(|stage| ConvertedStage(Some(Box::new(stage)))), context)
 }
 
 /// Undoes all changes and ends the transaction. Returns the changes, oldest first, and whether

@@ -56,7 +56,7 @@ impl MergedCursor {
     ///
     /// # Errors
     /// Those of an operation of the fetch stage.
-    pub(crate) fn advance(
+    pub(crate) async fn advance(
         &mut self,
         stage: &mut FetchStage,
         table: &Table,
@@ -64,9 +64,11 @@ impl MergedCursor {
     ) -> Result<bool> {
         while !self.is_over {
             if self.next.is_none() && !self.is_at_end {
-                self.is_at_end = !stage.advance(table, cursor)?;
+                self.is_at_end = !stage.advance(table, cursor).await?;
                 let (key, value) = cursor.entry();
                 self.next = (!self.is_at_end).then(|| (key.to_vec(), value.to_vec()));
+                // Noted before the next wait (STAGING-6).
+                stage.keep_leaf(table, cursor).await;
             }
             let Some((key, value)) = self.take_first(stage, table) else {
                 self.is_over = true;

@@ -6,13 +6,17 @@
 
 use std::future::Future;
 
-use clearway_base::{Error, Result};
+use clearway_base::{Error, PageId, Result};
 use clearway_lock::IntentMode;
 use clearway_sync::step;
 use clearway_tree::{Goal, Incomplete, LeafHint, Need, ReadIntent, Step, Tree};
 
 use crate::{
-    Table, TableCursor, Transaction, transaction::intent_mode, transaction_state::TransactionState,
+    Table, TableCursor, Transaction,
+    staging::{self, FetchStage},
+    table_cursor::CursorPosition,
+    transaction::intent_mode,
+    transaction_state::TransactionState,
 };
 
 /// An operation with its key and value.
@@ -42,6 +46,14 @@ trait TaskOperation {
         &mut self,
         tree: &Tree,
     ) -> Result<impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<Self::Value>>;
+
+    /// Runs the operation in a fetch stage.
+    async fn fetch(&mut self, stage: &mut FetchStage, table: &Table) -> Result<Self::Value>;
+
+    /// Returns the leaf that the operation has come to, if its hint does not say it.
+    fn leaf(&self) -> Option<PageId> {
+        None
+    }
 }
 
 struct Read<K> {
@@ -76,6 +88,12 @@ impl<K: AsRef<[u8]>> TaskOperation for Read<K> {
     ) -> Result<impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<Self::Value>> {
         tree.read_operation(self.key.as_ref(), self.intent)
     }
+
+    async fn fetch(&mut self, stage: &mut FetchStage, table: &Table) -> Result<Self::Value> {
+        let mut value = Vec::new();
+        let found = stage.get(table, self.key.as_ref(), self.intent, &mut value).await?;
+        Ok(found.then_some(value))
+    }
 }
 
 struct Put<K, V> {
@@ -107,6 +125,11 @@ impl<K: AsRef<[u8]>, V: AsRef<[u8]>> TaskOperation for Put<K, V> {
         tree: &Tree,
     ) -> Result<impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<Self::Value>> {
         tree.store_operation(self.key.as_ref(), self.value.as_ref(), Goal::Put)
+    }
+
+    async fn fetch(&mut self, stage: &mut FetchStage, table: &Table) -> Result<Self::Value> {
+        let (key, value) = (self.key.as_ref(), self.value.as_ref());
+        stage.store(table, key, value, staging::may_be_present).await
     }
 }
 
@@ -146,6 +169,16 @@ impl<K: AsRef<[u8]>, V: AsRef<[u8]>> TaskOperation for Write<K, V> {
             store(tree, state, hint).map(drop)
         })
     }
+
+    async fn fetch(&mut self, stage: &mut FetchStage, table: &Table) -> Result<Self::Value> {
+        let (key, value) = (self.key.as_ref(), self.value.as_ref());
+        let check = match self.goal {
+            Goal::Insert => staging::must_be_absent,
+            Goal::Update => staging::must_be_present,
+            Goal::Put => staging::may_be_present,
+        };
+        stage.store(table, key, value, check).await.map(drop)
+    }
 }
 
 struct Deletion<K> {
@@ -177,14 +210,13 @@ impl<K: AsRef<[u8]>> TaskOperation for Deletion<K> {
     ) -> Result<impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<Self::Value>> {
         tree.delete_operation(self.key.as_ref())
     }
+
+    async fn fetch(&mut self, stage: &mut FetchStage, table: &Table) -> Result<Self::Value> {
+        stage.delete(table, self.key.as_ref()).await
+    }
 }
 
-struct Advance<'c> {
-    cursor: &'c mut clearway_tree::Cursor,
-    mode: IntentMode,
-}
-
-impl TaskOperation for Advance<'_> {
+impl TaskOperation for &mut CursorPosition {
     type Value = bool;
 
     #[inline]
@@ -199,7 +231,11 @@ impl TaskOperation for Advance<'_> {
         state: &mut TransactionState,
         hint: &mut LeafHint,
     ) -> Step<Option<Self::Value>> {
-        (self.cursor.advance_operation())(tree, state, hint).map(Some)
+        let found = (self.inner.advance_operation())(tree, state, hint)?;
+        if state.is_optimistic() {
+            state.note_touched(self.inner.leaf());
+        }
+        Ok(Some(found))
     }
 
     #[inline]
@@ -207,7 +243,15 @@ impl TaskOperation for Advance<'_> {
         &mut self,
         _: &Tree,
     ) -> Result<impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<Self::Value>> {
-        Ok(self.cursor.advance_operation())
+        Ok(self.inner.advance_operation())
+    }
+
+    async fn fetch(&mut self, stage: &mut FetchStage, table: &Table) -> Result<Self::Value> {
+        self.advance_fetching(stage, table).await
+    }
+
+    fn leaf(&self) -> Option<PageId> {
+        self.inner.leaf()
     }
 }
 
@@ -274,7 +318,10 @@ impl Transaction {
             }
             Err(error) => Err(error),
         };
-        self.after_task(result).await
+        match (self.after_task(result).await, self.stage()) {
+            (Err(_), Some(stage)) => operation.fetch(stage, table).await,
+            (result, _) => result,
+        }
     }
 
     async fn run_to_end<O: TaskOperation>(
@@ -285,7 +332,10 @@ impl Transaction {
     ) -> Result<O::Value> {
         let mode = operation.mode();
         let steps = operation.steps(table.tree())?;
-        self.state_as_task().await?.operate_as_task(table, mode, steps, need).await
+        let state = self.state_as_task().await?;
+        let value = state.operate_as_task(table, mode, steps, need).await?;
+        state.note_touched(operation.leaf());
+        Ok(value)
     }
 
     /// As [`get`](Self::get) and [`get_for_update`](Self::get_for_update), for a task.
@@ -353,9 +403,9 @@ impl TableCursor {
             if !self.is_of(txn) {
                 return Err(Error::TransactionEnded);
             }
-            let TableCursor { table, mode, inner, .. } = self;
-            inner.begin_advance();
-            txn.operation(table, Advance { cursor: inner, mode: *mode }).await
+            let TableCursor { table, position, .. } = self;
+            position.inner.begin_advance();
+            txn.operation(table, position).await
         }
     }
 }

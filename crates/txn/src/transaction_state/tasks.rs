@@ -25,6 +25,7 @@
 use std::{
     future::{Future, poll_fn},
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::{Duration, Instant},
 };
@@ -40,7 +41,7 @@ use crate::{
     contention::{WaitEnd, Wanted, WantedMode},
     log_space::ReservedSpace,
     table::Table,
-    task_work::Alarm,
+    task_work::{Alarm, Timer},
 };
 
 /// A lock that a task waits for.
@@ -118,8 +119,8 @@ impl Drop for RunningOperation<'_> {
     #[inline]
     fn drop(&mut self) {
         self.state.tables[self.at].note(self.hint);
-        if self.state.core.options.escalate_after.is_some() {
-            self.state.count_locks(self.at, self.held);
+        if self.state.has_after_operation {
+            self.state.after_operation(self.at, self.held);
         }
     }
 }
@@ -145,8 +146,8 @@ impl TransactionState {
         let done = attempt(self, &mut hint);
         drop(inside);
         self.tables[at].note(hint);
-        if self.core.options.escalate_after.is_some() {
-            self.count_locks(at, held);
+        if self.has_after_operation {
+            self.after_operation(at, held);
         }
         done?.ok_or(None)
     }
@@ -284,17 +285,9 @@ impl TransactionState {
     async fn await_page(&mut self, page: PageId, pins: &mut OperationPins) -> Result<()> {
         Wait::check_page_wait(self)?;
         pins.set_holds_locks(Wait::holds_locks(self));
-        let limit = self.page_limit();
-        let until = Instant::now().checked_add(limit);
-        let mut alarm = Alarm::new(&self.core.task_work.timer);
+        let (limit, timer) = (self.page_limit(), self.core.task_work.timer.clone());
         let _waiting = PolledPageWait::begin(self);
-        poll_fn(|cx| match pins.poll_take(page, cx) {
-            Poll::Pending if until.is_some_and(|until| alarm.poll(until, cx)) => {
-                Poll::Ready(Err(pins.time_out(page, limit)))
-            }
-            polled => polled,
-        })
-        .await
+        take_as_task(&timer, page, limit, pins).await
     }
 
     async fn await_intent(&mut self, lacking: LackingIntent) -> Result<()> {
@@ -322,6 +315,24 @@ impl TransactionState {
         self.reservation.add(reserved.take());
         Ok(())
     }
+}
+
+/// As [`OperationPins::take`], for a task.
+pub(crate) async fn take_as_task(
+    timer: &Arc<Timer>,
+    page: PageId,
+    limit: Duration,
+    pins: &mut OperationPins,
+) -> Result<()> {
+    let until = Instant::now().checked_add(limit);
+    let mut alarm = Alarm::new(timer);
+    poll_fn(|cx| match pins.poll_take(page, cx) {
+        Poll::Pending if until.is_some_and(|until| alarm.poll(until, cx)) => {
+            Poll::Ready(Err(pins.time_out(page, limit)))
+        }
+        polled => polled,
+    })
+    .await
 }
 
 /// A wait for a page, which ends when this is dropped.
