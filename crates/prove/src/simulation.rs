@@ -13,6 +13,7 @@
 //!
 //! ```text
 //!   plan ─► world ── step ─► begin, operate, commit, roll back     session, footprint
+//!                     │      fetch before that, be converted       stages
 //!                     │      flush, checkpoint, maintain, tables   world
 //!                     │      fail, fill                            faults
 //!                     │      complete or fail page reads           late_reads
@@ -33,6 +34,7 @@ mod late_reads;
 mod plan;
 mod quiesce;
 mod session;
+mod stages;
 mod watched;
 mod world;
 

@@ -108,6 +108,11 @@ pub enum Answer {
 pub trait Program {
     /// Returns the next operation; `answer` is the result of the one before.
     fn next(&mut self, random: &mut Random, answer: &Answer) -> Operation;
+
+    /// Returns a program in the same state; `None` if the operations do not depend on the answers.
+    fn copy(&self) -> Option<Box<dyn Program>> {
+        None
+    }
 }
 
 /// A kind of transactions, and the invariant that all of them preserve.

@@ -28,9 +28,11 @@ use clearway_lock::{AbsoluteMode, WaitLimit};
 use clearway_sync::atomic::{AtomicBool, Ordering};
 use clearway_testkit::Random;
 use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{Committed, Engine, RetryContext, Savepoint, Table, TableCursor, Transaction};
+use clearway_txn::{
+    Committed, Engine, Fetched, RetryContext, Savepoint, Table, TableCursor, Transaction,
+};
 
-use super::footprint::KeyRange;
+use super::{footprint::KeyRange, stages::FirstStage};
 use crate::workloads::Verb;
 
 /// A call of a transaction.
@@ -106,6 +108,16 @@ impl Client {
         Client::new(engine.begin(), false, WaitLimit::NoWait)
     }
 
+    /// A transaction that blocks and begins with this stage.
+    pub(super) fn staged(engine: &Arc<Engine>, first: FirstStage) -> Client {
+        let mut txn = engine.begin();
+        match first {
+            FirstStage::Fetch => txn.begin_fetch(),
+            FirstStage::Optimistic => txn.begin_optimistic(),
+        }
+        Client::new(txn, false, WaitLimit::NoWait)
+    }
+
     /// The transaction of a task.
     pub(super) fn task(engine: &Arc<Engine>, limit: WaitLimit) -> Client {
         Client::new(engine.begin_task(clearway_txn::Kind::default()), true, limit)
@@ -144,7 +156,25 @@ impl Client {
 
     /// Returns true if the transaction has ended.
     pub(super) fn has_ended(&self) -> bool {
-        self.held.as_ref().is_some_and(|held| !held.txn.is_active())
+        let has_ended = |held: &Held| !held.txn.is_active() && !held.txn.is_fetching();
+        self.held.as_ref().is_some_and(has_ended)
+    }
+
+    /// Returns true if the transaction is in the fetch stage.
+    pub(super) fn is_fetching(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| held.txn.is_fetching())
+    }
+
+    /// Returns the number of pages that the transaction has waited for in its operate stage.
+    pub(super) fn absent_pages(&self) -> u32 {
+        self.held.as_ref().map_or(0, |held| held.txn.absent_pages())
+    }
+
+    /// Ends the fetch stage. Also returns what the operate stage takes over from an optimistic run.
+    pub(super) fn end_fetch(&mut self) -> (Option<Fetched>, RetryContext) {
+        let Some(Held { mut txn, .. }) = self.held.take() else { return Default::default() };
+        let context = txn.take_retry_context();
+        (txn.end_fetch(), context)
     }
 
     /// Makes a call, or continues the one in progress, which must be the same.

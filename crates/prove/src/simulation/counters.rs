@@ -61,6 +61,22 @@ pub struct RunCounters {
     pub victims: u64,
     /// Transactions whose deferred deallocations were done by a later step.
     pub late_deallocations: u64,
+    /// Fetch stages that have ended and were followed by operate stages.
+    pub fetches: u64,
+    /// Of these, the ones that had to read pages.
+    pub fetches_with_reads: u64,
+    /// Of these, the ones that began as operate stages.
+    pub conversions: u64,
+    /// Of these, the ones that ended before their programs.
+    pub fetches_cut: u64,
+    /// Fetch stages whose transactions were dropped.
+    pub fetches_dropped: u64,
+    /// Fetch stages after whose end no transaction ran, so that nothing could be held.
+    pub fetches_alone: u64,
+    /// Judged answers of fetch stages.
+    pub fetched_answers: u64,
+    /// Commits of operate stages after fetch stages that waited for no page.
+    pub operated_from_memory: u64,
     /// Operations refused for lack of space.
     pub full: u64,
     /// Checks that no page has become unreachable.
@@ -89,7 +105,7 @@ pub struct RunCounters {
 
 impl RunCounters {
     /// Returns every count with its name.
-    fn fields(&mut self) -> [(&'static str, &mut u64); 39] {
+    fn fields(&mut self) -> [(&'static str, &mut u64); 47] {
         [
             ("seeds", &mut self.seeds),
             ("steps", &mut self.steps),
@@ -118,6 +134,14 @@ impl RunCounters {
             ("chains_left", &mut self.chains_left),
             ("victims", &mut self.victims),
             ("late_deallocations", &mut self.late_deallocations),
+            ("fetches", &mut self.fetches),
+            ("fetches_with_reads", &mut self.fetches_with_reads),
+            ("conversions", &mut self.conversions),
+            ("fetches_cut", &mut self.fetches_cut),
+            ("fetches_dropped", &mut self.fetches_dropped),
+            ("fetches_alone", &mut self.fetches_alone),
+            ("fetched_answers", &mut self.fetched_answers),
+            ("operated_from_memory", &mut self.operated_from_memory),
             ("full", &mut self.full),
             ("reachable", &mut self.reachable),
             ("crashes", &mut self.crashes),
@@ -180,6 +204,14 @@ impl fmt::Display for RunCounters {
         writeln!(f, "commits late  {commits:>12}   dropped {forsaken}")?;
         writeln!(f, "freed late    {:>12}", self.late_deallocations)?;
         writeln!(f, "dropped       {cancelled:>12}   whole transactions {dropped}")?;
+        let (with_reads, converted) = (self.fetches_with_reads, self.conversions);
+        let (cut, lost) = (self.fetches_cut, self.fetches_dropped);
+        let (alone, answers) = (self.fetches_alone, self.fetched_answers);
+        let fetched = self.fetches;
+        writeln!(f, "fetch stages  {fetched:>12}   with reads {with_reads}, cut short {cut}")?;
+        writeln!(f, "conversions   {converted:>12}   fetches dropped {lost}, alone {alone}")?;
+        let in_memory = self.operated_from_memory;
+        writeln!(f, "fetch answers {answers:>12}   operated from memory {in_memory}")?;
         let within = self.crashes_in_recovery;
         writeln!(f, "crashes       {:>12}   in recovery {within}", self.crashes)?;
         writeln!(f, "recoveries    {:>12}   reopenings {}", self.recoveries, self.reopenings)?;

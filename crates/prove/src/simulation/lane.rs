@@ -60,6 +60,11 @@ fn check_late_reads(counters: RunCounters) -> bool {
         ("operations dropped before their jobs were run", counters.jobs_dropped),
         ("transactions that ended within a large write", counters.chains_left),
         ("late deallocations", counters.late_deallocations),
+        ("fetch stages with reads", counters.fetches_with_reads),
+        ("conversions to fetch stages", counters.conversions),
+        ("fetch stages that were dropped", counters.fetches_dropped),
+        ("fetch stages that ended alone", counters.fetches_alone),
+        ("operate stages that found all pages in memory", counters.operated_from_memory),
         ("checks that no page has become unreachable", counters.reachable),
     ];
     let missing = kinds.iter().filter(|(_, count)| *count == 0);

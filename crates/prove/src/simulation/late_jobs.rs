@@ -49,7 +49,7 @@ impl World {
     }
 
     /// The number of transactions whose deallocations wait.
-    fn deallocations(&self) -> usize {
+    pub(super) fn deallocations(&self) -> usize {
         self.engine().task_jobs(TaskJobs::Deallocations)
     }
 

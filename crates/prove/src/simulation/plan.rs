@@ -85,6 +85,12 @@ const UNDISTURBED: [u32; 12] = [60, 400, 15, 15, 4, 8, 1, 1, 0, 0, 0, 6];
 /// In one of this many openings, the thread does at once what blocks a task, and the deallocations
 /// that transactions have deferred.
 const JOBS_AT_ONCE_ONE_IN: u64 = 4;
+/// One of this many transactions blocks in a run whose transactions are tasks.
+const BLOCKING_ONE_IN: u64 = 8;
+/// The same number for runs with two-stage execution, which tasks do not have.
+const BLOCKING_ONE_IN_STAGED: u64 = 3;
+/// In one of this many runs transactions have two stages.
+const STAGES_ONE_IN: u64 = 2;
 /// In one of this many runs with tasks most values are large.
 const LARGE_VALUES_ONE_IN: u64 = 5;
 /// The smallest log capacity that has room for every row.
@@ -110,6 +116,8 @@ pub(super) struct Plan {
     pub(super) locks_tables: bool,
     /// True if most values are large, and operations are often dropped with their transactions.
     pub(super) has_large_values: bool,
+    /// True if some transactions that block have two stages, or may have.
+    pub(super) has_stages: bool,
     escalate_after: Option<usize>,
     range_protocol: RangeProtocol,
     intent_locks: IntentMethod,
@@ -141,6 +149,7 @@ impl Plan {
             redo_check: false,
             locks_tables: false,
             has_large_values: false,
+            has_stages: false,
             escalate_after: None,
             range_protocol: RangeProtocol::default(),
             intent_locks: IntentMethod::default(),
@@ -163,7 +172,13 @@ impl Plan {
             plan.weights = rare.pick(&[plan.weights, UNDISTURBED, UNDISTURBED]);
             plan.capacity_bytes = plan.capacity_bytes.max(segment_bytes * rare.pick(&[2, 8, 16]));
         }
+        plan.has_stages = rare.one_in(STAGES_ONE_IN);
         plan
+    }
+
+    /// The number of transactions of which one blocks, in a run whose transactions are tasks.
+    pub(super) fn blocking_one_in(&self) -> u64 {
+        if self.has_stages { BLOCKING_ONE_IN_STAGED } else { BLOCKING_ONE_IN }
     }
 
     /// Adds the current pattern of keys to the message of a violation.
@@ -208,9 +223,13 @@ impl Plan {
         options.log.segment_bytes = self.segment_bytes;
         options.log.capacity_bytes = self.capacity_bytes;
         options.log = options.log.log_strategy(random.pick(&Strategy::ALL));
-        // Tasks wait for pages in small caches only. Of those of 96 pages, four operations may have
-        // pins at a time; of those of 64, two.
-        let pages = if self.has_tasks { [64, 64, 96, 96] } else { [64, 64, 128, 512] };
+        // Tasks and fetch stages wait for pages in small caches only. Of those of 96 pages, four
+        // operations may have pins at a time; of those of 64, two.
+        let pages = match (self.has_tasks, self.has_stages) {
+            (true, _) => [64, 64, 96, 96],
+            (false, true) => [64; 4],
+            (false, false) => [64, 64, 128, 512],
+        };
         options.pool.cache_bytes = 8192 * random.pick(&pages);
         options.pool.max_bytes = 64 << 20;
         options.pool.batch_pages = random.pick(&[1, 4, 16]);

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, ops::Bound, rc::Rc};
 
 use clearway_base::{Error, TxnId};
 use clearway_lock::AbsoluteMode;
+use clearway_pool::FetchedPages;
 use clearway_testkit::Random;
 use clearway_testkit::errors::{self, Circumstances};
 use clearway_tree::{Direction, ReadIntent};
@@ -16,6 +17,7 @@ use super::{
     footprint::{Footprint, KeyRange, slice},
     late_jobs::AwaitedJob,
     prints_steps,
+    stages::{Stages, judge_fetch_interrupt},
 };
 use crate::{
     oracles::{Oracle, State, Verdict, Violation, brief},
@@ -40,6 +42,10 @@ pub(super) enum Progress {
     Full,
     /// The disk has failed.
     DiskFailed(Error),
+    /// The fetch stage is over before the program.
+    CutShort,
+    /// The program has ended in the fetch stage.
+    Fetched,
     /// The program commits.
     Commit,
     /// The program rolls back.
@@ -54,6 +60,10 @@ pub(super) struct Surroundings<'a> {
     /// True if the engine has stopped itself. Its results are then never acknowledged, and so not
     /// judged.
     pub(super) is_stopped: bool,
+    /// The number of transactions that have ended.
+    pub(super) ends: u64,
+    /// True if only the other sessions have changed what is not committed.
+    pub(super) is_settled: bool,
 }
 
 /// The result of a part of an operation: true if the operation is complete.
@@ -61,13 +71,15 @@ type Part = Result<bool, Interrupt>;
 
 /// See the module.
 pub(super) struct Session {
-    client: Client,
+    pub(super) client: Client,
     program: Box<dyn Program>,
     /// The retry context that the transaction begins with, if it is the next attempt of a
     /// deadlock's victim.
     retry: Option<Rc<RetryContext>>,
     /// The table that the transaction locks first, and the mode.
-    table_lock: Option<(Table, AbsoluteMode)>,
+    pub(super) table_lock: Option<(Table, AbsoluteMode)>,
+    /// The stages, of a transaction that may have two.
+    pub(super) stages: Option<Box<Stages>>,
     /// The current operation; `None` if the program has to choose the next one.
     operation: Option<Operation>,
     /// The operation that was dropped, if another one comes before its repetition.
@@ -76,9 +88,9 @@ pub(super) struct Session {
     scan: Option<Scan>,
     overlay: Overlay,
     savepoints: Vec<(Savepoint, Overlay)>,
-    footprint: Footprint,
+    pub(super) footprint: Footprint,
     /// The number of commits on which its results depend.
-    depends_on: usize,
+    pub(super) depends_on: usize,
     /// The number of refused lock requests since the last progress.
     pub(super) refusals: u32,
     /// True if the call that waits was found to wait for a lock.
@@ -97,6 +109,8 @@ pub(super) struct Session {
 /// A scan in progress.
 struct Scan {
     rest: KeyRange,
+    /// The number of transactions that had ended when it began.
+    ends: u64,
     rows: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -105,6 +119,8 @@ pub(super) struct Finished {
     pub(super) client: Client,
     pub(super) overlay: Overlay,
     pub(super) depends_on: usize,
+    /// The pins of its fetch stage.
+    pub(super) pages: Option<FetchedPages>,
 }
 
 impl Session {
@@ -114,6 +130,7 @@ impl Session {
             program,
             retry: None,
             table_lock: None,
+            stages: None,
             operation: None,
             dropped: None,
             answer: Answer::Done,
@@ -133,6 +150,9 @@ impl Session {
 
     /// Lets the transaction lock a whole table first.
     pub(super) fn lock_table_at_start(&mut self, table: Table, mode: AbsoluteMode) {
+        if let Some(stages) = &mut self.stages {
+            stages.table_lock = Some((table.clone(), mode));
+        }
         self.table_lock = Some((table, mode));
     }
 
@@ -243,7 +263,9 @@ impl Session {
     }
 
     pub(super) fn finish(self) -> Finished {
-        Finished { client: self.client, overlay: self.overlay, depends_on: self.depends_on }
+        let pages = self.stages.and_then(|stages| stages.into_pages());
+        let Session { client, overlay, depends_on, .. } = self;
+        Finished { client, overlay, depends_on, pages }
     }
 
     /// Runs one step of the program.
@@ -263,6 +285,9 @@ impl Session {
             self.last = format!("{operation:?}");
         }
         match operation {
+            Operation::Commit | Operation::Rollback if self.is_fetching() => {
+                return Ok(Progress::Fetched);
+            }
             Operation::Commit => return Ok(Progress::Commit),
             Operation::Rollback => return Ok(Progress::Rollback),
             _ => {}
@@ -278,7 +303,10 @@ impl Session {
             Err(interrupt) => {
                 let call = call_of(&operation);
                 self.operation = Some(operation);
-                judge_interrupt(call, interrupt)?
+                match self.is_fetching() {
+                    true => judge_fetch_interrupt(call, interrupt)?,
+                    false => judge_interrupt(call, interrupt)?,
+                }
             }
         };
         match progress {
@@ -292,8 +320,8 @@ impl Session {
     /// Does what comes before the program: takes the locks of a lost attempt, and locks a table.
     /// Returns `None` if nothing is left to do.
     fn begin_first(&mut self) -> Verdict<Option<Progress>> {
-        let Some(context) = &self.retry else { return self.lock_table_first() };
-        let progress = match self.client.call(|| Call::Resume(context.clone())) {
+        let Some(context) = self.retry.clone() else { return self.lock_table_first() };
+        let progress = match self.call(|| Call::Resume(context)) {
             Ok(_) => Progress::Advanced,
             Err(interrupt) => judge_interrupt("Transaction::get", interrupt)?,
         };
@@ -306,10 +334,13 @@ impl Session {
     /// Locks the table that the transaction locks first. Returns `None` if there is none or it is
     /// already locked.
     fn lock_table_first(&mut self) -> Verdict<Option<Progress>> {
-        let Some((table, mode)) = &self.table_lock else { return Ok(None) };
-        let progress = match self.client.call(|| Call::LockTable(table.clone(), *mode)) {
+        let Some((table, mode)) = self.table_lock.clone() else { return Ok(None) };
+        let progress = match self.call(|| Call::LockTable(table.clone(), mode)) {
             Ok(_) => Progress::Advanced,
             Err(Interrupt::Failed(Error::UnknownTable { .. })) => Progress::Advanced,
+            Err(interrupt) if self.is_fetching() => {
+                judge_fetch_interrupt("Transaction::lock_table", interrupt)?
+            }
             Err(interrupt) => judge_interrupt("Transaction::lock_table", interrupt)?,
         };
         match progress {
@@ -330,7 +361,7 @@ impl Session {
             Operation::Write { table, key, verb } => self.write(around, table, key, verb),
             Operation::Savepoint => {
                 self.answer = Answer::Done;
-                Ok(self.client.call(|| Call::Savepoint).map(|returned| {
+                Ok(self.call(|| Call::Savepoint).map(|returned| {
                     if let Returned::Savepoint(savepoint) = returned {
                         self.savepoints.push((savepoint, self.overlay.clone()));
                     }
@@ -348,9 +379,9 @@ impl Session {
             return Ok(true);
         }
         let at = at % self.savepoints.len();
-        let (savepoint, overlay) = &self.savepoints[at];
-        self.client.call(|| Call::RollbackTo(savepoint.clone()))?;
-        self.overlay = overlay.clone();
+        let (savepoint, overlay) = self.savepoints[at].clone();
+        self.call(|| Call::RollbackTo(savepoint))?;
+        self.overlay = overlay;
         // Not before the call is over: until then `at` must stay the same.
         self.savepoints.truncate(at + 1);
         Ok(true)
@@ -364,7 +395,7 @@ impl Session {
         intent: ReadIntent,
     ) -> Verdict<Part> {
         let Some(handle) = around.tables.get(table) else { return Ok(self.refuse()) };
-        let found = match self.client.call(|| Call::Get(handle.clone(), key.to_vec(), intent)) {
+        let found = match self.call(|| Call::Get(handle.clone(), key.to_vec(), intent)) {
             Ok(Returned::Value(found)) => found,
             Ok(_) => None,
             Err(interrupt) => return Ok(Err(interrupt)),
@@ -392,15 +423,21 @@ impl Session {
         if around.is_stopped {
             return Ok(());
         }
+        let range = (Bound::Included(key), Bound::Included(key));
         let expected = self.overlay.value(around.state, table, key);
-        if !is_right(expected.found) {
+        let wrong = (!is_right(expected.found)).then(|| {
             let expected = expected.found.map_or("nothing".into(), brief);
-            let detail = format!("{table}/{} should have {expected}", brief(key));
+            format!("{table}/{} should have {expected}", brief(key))
+        });
+        let depends_on = expected.depends_on;
+        if self.is_fetching() {
+            return self.judge_fetched(around, table, range, around.ends, wrong);
+        }
+        if let Some(detail) = wrong {
             return Err(Violation::new(Oracle::Serializable, detail));
         }
-        self.depends_on = self.depends_on.max(expected.depends_on);
+        self.depends_on = self.depends_on.max(depends_on);
         self.footprint.read_key(table, key);
-        let range = (Bound::Included(key), Bound::Included(key));
         check_others(around, |other| other.check_read(table, range))
     }
 
@@ -413,7 +450,7 @@ impl Session {
     ) -> Verdict<Part> {
         let Some(handle) = around.tables.get(table) else { return Ok(self.refuse()) };
         let call = || Call::Write(handle.clone(), key.to_vec(), verb.clone());
-        let (was_there, is_written) = match (self.client.call(call), verb) {
+        let (was_there, is_written) = match (self.call(call), verb) {
             (Ok(Returned::WasThere(was_there)), _) => (was_there, true),
             (Ok(_), Verb::Insert(_)) => (false, true),
             (Ok(_), _) => (true, true),
@@ -442,6 +479,9 @@ impl Session {
         value: Option<Vec<u8>>,
     ) -> Verdict<Part> {
         self.overlay.set(table, key, value);
+        if self.is_fetching() {
+            return Ok(Ok(true));
+        }
         self.footprint.write_key(table, key);
         check_others(around, |other| other.check_write(table, key))?;
         Ok(Ok(true))
@@ -458,14 +498,18 @@ impl Session {
             None => {
                 let rest = (lower.clone(), upper.clone());
                 let open = || Call::OpenCursor(handle.clone(), rest.clone(), *direction, *intent);
-                match self.client.call(open) {
-                    Ok(_) => Scan { rest, rows: Vec::new() },
+                match self.call(open) {
+                    Ok(_) => Scan { rest, ends: around.ends, rows: Vec::new() },
                     Err(interrupt) => return Ok(Err(interrupt)),
                 }
             }
         };
         for _ in 0..ENTRIES_PER_STEP {
             match self.advance(&mut scan, around, table, *direction)? {
+                // The table was dropped, and another one may have its name.
+                Err(Interrupt::Failed(Error::UnknownTable { .. })) if self.is_fetching() => {
+                    return Ok(self.refuse());
+                }
                 Ok(true) if scan.rows.len() < *limit => {}
                 Ok(_) => {
                     self.answer = Answer::Rows(scan.rows);
@@ -489,7 +533,7 @@ impl Session {
         table: &str,
         direction: Direction,
     ) -> Verdict<Part> {
-        let found = match self.client.call(|| Call::Advance) {
+        let found = match self.call(|| Call::Advance) {
             Ok(Returned::Entry(found)) => found,
             Ok(_) => None,
             Err(interrupt) => return Ok(Err(interrupt)),
@@ -500,15 +544,21 @@ impl Session {
         let rest = (slice(&scan.rest.0), slice(&scan.rest.1));
         let expected = self.overlay.next(around.state, table, rest, direction);
         let as_found = found.as_ref().map(|(key, value)| (key.as_slice(), value.as_slice()));
-        if expected.found != as_found {
+        let wrong = (expected.found != as_found).then(|| {
             let show = |entry: Option<(&[u8], &[u8])>| {
                 entry.map_or("the end".into(), |(k, v)| format!("{}: {}", brief(k), brief(v)))
             };
             let (found, expected) = (show(as_found), show(expected.found));
-            let detail = format!("a scan of {table} found {found} instead of {expected}");
+            format!("a scan of {table} found {found} instead of {expected}")
+        });
+        let depends_on = expected.depends_on;
+        if self.is_fetching() {
+            self.judge_fetched(around, table, rest, scan.ends, wrong)?;
+        } else if let Some(detail) = wrong {
             return Err(Violation::new(Oracle::Serializable, detail));
+        } else {
+            self.depends_on = self.depends_on.max(depends_on);
         }
-        self.depends_on = self.depends_on.max(expected.depends_on);
         let mut seen = scan.rest.clone();
         if let Some((key, _)) = &found {
             match direction {
@@ -517,9 +567,11 @@ impl Session {
             }
             rest_after(&mut scan.rest, key, direction);
         }
-        let range = (slice(&seen.0), slice(&seen.1));
-        check_others(around, |other| other.check_read(table, range))?;
-        self.footprint.read_range(table, seen);
+        if !self.is_fetching() {
+            let range = (slice(&seen.0), slice(&seen.1));
+            check_others(around, |other| other.check_read(table, range))?;
+            self.footprint.read_range(table, seen);
+        }
         let is_entry = found.is_some();
         scan.rows.extend(found);
         Ok(Ok(is_entry))
@@ -554,7 +606,7 @@ fn call_of(operation: &Operation) -> &'static str {
 ///
 /// # Errors
 /// Those of [`classify`].
-fn judge_interrupt(call: &str, interrupt: Interrupt) -> Verdict<Progress> {
+pub(super) fn judge_interrupt(call: &str, interrupt: Interrupt) -> Verdict<Progress> {
     match interrupt {
         Interrupt::Waits => Ok(Progress::Waits),
         Interrupt::NotWoken => {

@@ -38,8 +38,6 @@ const FOREVER: WaitLimit = WaitLimit::For(Duration::MAX);
 /// One transaction in this many uses the witness table instead of the workload's tables.
 const WITNESS_ONE_IN: u64 = 16;
 
-/// One of this many transactions blocks in a run whose transactions are tasks.
-const BLOCKING_ONE_IN: u64 = 8;
 /// One of this many tasks does not wait for locks.
 const HASTY_ONE_IN: u64 = 6;
 /// One of this many steps of an operation that waits drops it.
@@ -254,16 +252,17 @@ impl World {
 
     /// Begins a transaction with the driver that the plan chooses.
     pub(super) fn session(&mut self, program: Box<dyn Program>) -> Session {
-        let random = &mut self.random;
-        let is_task = self.plan.has_tasks && !random.one_in(BLOCKING_ONE_IN);
-        let client = if is_task {
-            let is_hasty = random.one_in(HASTY_ONE_IN);
+        let blocking_one_in = self.plan.blocking_one_in();
+        let is_task = self.plan.has_tasks && !self.random.one_in(blocking_one_in);
+        if is_task {
+            let is_hasty = self.random.one_in(HASTY_ONE_IN);
             let limit = if is_hasty { WaitLimit::NoWait } else { FOREVER };
-            Client::task(self.engine(), limit)
-        } else {
-            Client::blocking(self.engine())
-        };
-        Session::begin(client, program)
+            return Session::begin(Client::task(self.engine(), limit), program);
+        }
+        match self.first_stage() {
+            Some(first) => self.staged_session(program, first),
+            None => Session::begin(Client::blocking(self.engine()), program),
+        }
     }
 
     /// Chooses the transaction whose turn it is; seldom one that waits and was not woken.
@@ -314,13 +313,16 @@ impl World {
             return self.cancel_or_abandon(at);
         }
         self.leave_pins(Some(at));
+        let before_fetch = self.before_fetch(at);
         let Some(mut session) = self.sessions[at].take() else { return Ok(()) };
         let was_asleep = session.is_asleep();
         self.counters.spurious += u64::from(was_asleep);
         let (tables, state) = (&self.tables, self.history.state());
         // The engine may have stopped unnoticed, during an operation of another transaction.
         let is_stopped = self.engine().health().is_err();
-        let around = Surroundings { tables, state, others: &self.sessions, is_stopped };
+        let (ends, is_settled) = (self.ends(), self.is_settled());
+        let others = &self.sessions;
+        let around = Surroundings { tables, state, others, is_stopped, ends, is_settled };
         let jobs = [TaskJobs::LogSpace, TaskJobs::Blocking];
         let before = jobs.map(|jobs| self.engine().task_jobs(jobs));
         let progress = session.step(&mut self.random, &around)?;
@@ -331,6 +333,7 @@ impl World {
         let handed_over = (0..2).find(|at| self.engine().task_jobs(jobs[*at]) > before[*at]);
         self.note_job(&mut session, handed_over.map(|at| jobs[at]), was_asleep);
         self.sessions[at] = Some(session);
+        self.check_fetch(before_fetch)?;
         match progress {
             Progress::Advanced => Ok(()),
             Progress::Blocked => {
@@ -354,6 +357,11 @@ impl World {
                 self.sessions[at].take_if(|session| session.has_ended());
                 self.handle_failure(Some(at), &error, began_with_faults)
             }
+            Progress::CutShort => {
+                self.judge_cut(at)?;
+                self.operate_next(at)
+            }
+            Progress::Fetched => self.operate_next(at),
             Progress::Commit => self.commit(at),
             Progress::Rollback => self.roll_back(at),
         }
@@ -376,7 +384,9 @@ impl World {
     fn commit(&mut self, at: usize) -> Verdict {
         self.leave_pins(Some(at));
         let Some(session) = self.sessions[at].take() else { return Ok(()) };
-        let Finished { client, overlay, depends_on } = session.finish();
+        let Finished { client, overlay, depends_on, pages } = session.finish();
+        let is_from_memory = pages.is_some() && client.absent_pages() == 0;
+        self.counters.operated_from_memory += u64::from(is_from_memory);
         match client.commit() {
             End::Over(result) => self.note_commit(result, overlay, depends_on),
             End::Late(commit) => {
@@ -432,10 +442,13 @@ impl World {
     /// Rolls a transaction back, which must always succeed while the disk works.
     pub(super) fn roll_back(&mut self, at: usize) -> Verdict {
         self.leave_pins(Some(at));
+        if self.sessions[at].as_ref().is_some_and(Session::is_fetching) {
+            return self.drop_fetch(at);
+        }
         let Some(session) = self.sessions[at].take() else { return Ok(()) };
         self.counters.rollbacks += 1;
         print_step(|| format!("  {at}: rolled back"));
-        let Finished { client, depends_on, .. } = session.finish();
+        let Finished { client, depends_on, pages: _pages, .. } = session.finish();
         match client.roll_back() {
             End::Over(result) => self.note_rollback(result, depends_on),
             End::Late(rollback) => {

@@ -73,6 +73,7 @@ impl Workload for Bank {
     }
 }
 
+#[derive(Clone)]
 struct Transfer {
     accounts: [u64; 2],
     by: i64,
@@ -103,6 +104,10 @@ impl Program for Transfer {
             _ if random.one_in(10) => Operation::Rollback,
             _ => Operation::Commit,
         }
+    }
+
+    fn copy(&self) -> Option<Box<dyn Program>> {
+        Some(Box::new(self.clone()))
     }
 }
 

@@ -86,6 +86,7 @@ impl Workload for Counters {
 }
 
 /// Reads and writes an account, a teller and a branch, and adds a line to the history.
+#[derive(Clone)]
 struct Profile {
     keys: [u64; 4],
     by: i64,
@@ -112,5 +113,9 @@ impl Program for Profile {
             _ => Verb::Insert(value(self.by, 30)),
         };
         Operation::Write { table, key, verb }
+    }
+
+    fn copy(&self) -> Option<Box<dyn Program>> {
+        Some(Box::new(self.clone()))
     }
 }
