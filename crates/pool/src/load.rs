@@ -47,7 +47,7 @@ use std::{
 
 use clearway_base::{Error, PAGE_SIZE, PageId, Result};
 use clearway_disk::{IoPriority, IoRequest};
-use clearway_sync::wake;
+use clearway_sync::{counted_reads::assert_counted, wake};
 
 use crate::{Pool, data_file, frame::Frame, loading_pages::LoadingPages, page_waits::PageWaitEnd};
 
@@ -93,6 +93,7 @@ impl Pool {
     /// wants it gets the error), because there was no room, or because it was evicted again; or
     /// still loading, if the disk has not read it within `limit`.
     pub fn load(self: &Arc<Pool>, pages: &[PageId], priority: IoPriority, limit: Duration) {
+        assert_counted("a read of pages");
         let mut load = BulkLoad::new(self, priority, true, Arc::default());
         load.until = Instant::now().checked_add(limit);
         load.run(pages);

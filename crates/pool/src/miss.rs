@@ -14,7 +14,7 @@
 //! is beyond the durable log: by the write-ahead rule (CLEANER-1) such a page is never written.
 
 use clearway_base::{Lsn, PageId, Result};
-use clearway_sync::wake;
+use clearway_sync::{counted_reads::assert_counted, wake};
 
 use crate::{Pool, frame::Frame, header};
 
@@ -28,6 +28,7 @@ impl Pool {
         if !frame.latch.try_exclusive_absent() {
             return Ok(false);
         }
+        assert_counted("a read of a page");
         self.counters.misses.add(1);
         match self.read_in(page, frame) {
             Ok(()) => Ok(self.arrived(page, frame)),

@@ -28,7 +28,7 @@ use std::{
 };
 
 use clearway_base::{Error, PageId, Result};
-use clearway_sync::{ThreadWaker, thread};
+use clearway_sync::{ThreadWaker, counted_reads::assert_counted, thread};
 
 use crate::{
     Pool,
@@ -114,6 +114,7 @@ impl OperationPins {
     /// Takes a page that another thread, or the I/O queue, is reading. Not by its latch: the wait
     /// for that has no limit.
     fn take_loading(&mut self, page: PageId, limit: Duration) -> Result<()> {
+        assert_counted("a wait for a page");
         let until = Instant::now().checked_add(limit);
         let waker = ThreadWaker::current();
         let mut cx = Context::from_waker(&waker);

@@ -12,6 +12,7 @@
 //! `lock` crate.
 
 mod before_blocking;
+pub mod counted_reads;
 mod counter;
 mod exchange;
 mod invariant;

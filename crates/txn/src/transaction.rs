@@ -2,7 +2,7 @@
 
 use clearway_base::{Error, Lsn, Result, TxnId};
 use clearway_lock::{AbsoluteMode, IntentMode, WaitLimit};
-use clearway_sync::{Process, block_on};
+use clearway_sync::{Process, block_on, counted_reads::UnderLocks};
 use clearway_tree::{LeafHint, ReadIntent};
 
 use crate::{
@@ -345,7 +345,11 @@ impl Transaction {
     ) -> Result<R> {
         self.check_process()?;
         let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
-        match state.operate(table, mode, operation) {
+        let result = {
+            let _under_locks = UnderLocks::begin();
+            state.operate(table, mode, operation)
+        };
+        match result {
             Ok(value) => Ok(value),
             Err(error) => self.failed(error),
         }

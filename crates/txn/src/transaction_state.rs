@@ -51,7 +51,7 @@ use clearway_base::{
 };
 use clearway_lock::{IntentMode, LockId, LockOwner, Outcome, RangeMode, ResourceId, WaitLimit};
 use clearway_log::Record;
-use clearway_sync::invariant;
+use clearway_sync::{counted_reads::UnderLocks, invariant};
 use clearway_tree::{LeafHint, Tree};
 
 use deallocation::Deallocation;
@@ -485,6 +485,7 @@ impl TransactionState {
 
     /// Undoes one change, the newest.
     fn undo_one(&mut self, body: &[u8]) -> Result<()> {
+        let _under_locks = UnderLocks::begin();
         let core = self.core.clone();
         let tree = core.tree_of(body)?;
         let at = self.tables.find(tree.id());

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clearway_base::{KeyName, Lsn, LsnSpan, Result, TreeId, TxnId};
 use clearway_lock::{LockId, Outcome, RangeMode};
 use clearway_log::{Record, record_bytes};
+use clearway_sync::counted_reads;
 use clearway_tree::{Journal, Locks, PAGE_LIMIT, Upkeep, Wait};
 
 use super::TransactionState;
@@ -193,9 +194,11 @@ impl Wait for TransactionState {
 
     fn begin_page_wait(&mut self) {
         TransactionState::begin_page_wait(self);
+        counted_reads::begin_counted();
     }
 
     fn end_page_wait(&mut self) {
+        counted_reads::end_counted();
         TransactionState::end_page_wait(self);
     }
 
