@@ -81,6 +81,27 @@ impl AsyncTransaction {
         self.tx.inner.get_as_task(&table.inner, key, ReadIntent::Read)
     }
 
+    /// Returns the values of `keys`, in their order, like [`Transaction::get_many`].
+    ///
+    /// # Errors
+    /// Those of [`Transaction::get_many`].
+    pub async fn get_many<K: AsRef<[u8]>>(
+        &mut self,
+        table: &Table,
+        keys: &[K],
+    ) -> Result<Vec<Option<Vec<u8>>>> {
+        self.tx.inner.get_many_as_task(&table.inner, keys).await
+    }
+
+    /// Has the pages that lead to `keys` read, many at the same time, like
+    /// [`Transaction::prefetch`].
+    ///
+    /// # Errors
+    /// Those of [`Transaction::prefetch`].
+    pub async fn prefetch<K: AsRef<[u8]>>(&mut self, table: &Table, keys: &[K]) -> Result<()> {
+        self.tx.inner.prefetch_as_task(&table.inner, keys).await
+    }
+
     /// Returns the value of `key`, and locks the key exclusively, like
     /// [`Transaction::get_for_update`].
     ///

@@ -193,6 +193,50 @@ impl Transaction {
         found
     }
 
+    /// Returns the values of `keys`, in their order, as [`get`](Transaction::get) returns each of
+    /// them, and locks the keys as `get` does. For keys that are known together: the pages that
+    /// lead to them and are not in memory are read together, many at the same time, instead of one
+    /// after the other. (The further pages of large values are not.)
+    ///
+    /// ```
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let stock = db.table("stock")?;
+    /// db.transact("fill", |tx| tx.put(&stock, "bolt", "7"))?;
+    /// let counts = db.transact("list", |tx| tx.get_many(&stock, &["nut", "bolt"]))?;
+    /// assert_eq!(counts, [None, Some(b"7".to_vec())]);
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`get`](Transaction::get), for the first key that cannot be read: the keys before
+    /// it are locked.
+    pub fn get_many(
+        &mut self,
+        table: &Table,
+        keys: &[impl AsRef<[u8]>],
+    ) -> Result<Vec<Option<Vec<u8>>>> {
+        self.inner.get_many(&table.inner, keys)
+    }
+
+    /// Has the pages that lead to `keys` read, those that are not in memory, many at the same time,
+    /// and waits for them. Later operations on these keys then do not wait for the disk one after
+    /// the other. Takes no locks and changes nothing. A quarter of the cache is filled at most; the
+    /// keys beyond that are left out. A page that cannot be read is left to the operation that
+    /// needs it.
+    ///
+    /// # Errors
+    /// - [`Error::UnknownTable`] if the table was dropped, or belongs to another database or an
+    ///   earlier opening;
+    /// - [`Error::Cancelled`] in a fetch stage that is over before its closure;
+    /// - [`Error::TransactionEnded`] after a deadlock, [`Error::TooManyTransactions`] if the
+    ///   transaction could not begin;
+    /// - [`Error::ReadTimeout`] for a page that the disk does not deliver in time;
+    ///   [`Error::DiskFull`] and [`Error::BadOption`] if no room can be made in the cache;
+    /// - [`Error::Closed`], [`Error::Poisoned`].
+    pub fn prefetch(&mut self, table: &Table, keys: &[impl AsRef<[u8]>]) -> Result<()> {
+        self.inner.prefetch(&table.inner, keys)
+    }
+
     /// Returns the value of `key`, and locks the key exclusively, as a write does. Use it to read a
     /// key that will be written: two transactions that both [`get`](Transaction::get) a key and
     /// then both write it deadlock.

@@ -64,6 +64,7 @@ mod restructure;
 
 mod cursor;
 mod operation;
+mod prefetch;
 mod survey;
 mod verify;
 

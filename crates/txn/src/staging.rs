@@ -55,7 +55,7 @@ use clearway_tree::{LeafHint, Need, ReadIntent, Step, Tree, Wait};
 use crate::{
     finish,
     table::Table,
-    transaction_state::{TransactionState, take_as_task},
+    transaction_state::{TransactionState, leave_unreadable, take_as_task},
 };
 pub(crate) use conversion::{Conversion, Converted, convert, convert_for_task};
 pub(crate) use merged_cursor::MergedCursor;
@@ -263,6 +263,19 @@ impl FetchStage {
         Ok(found)
     }
 
+    /// Brings the pages on the way to keys into memory, and keeps those that were absent. Returns
+    /// their number.
+    pub(crate) async fn prefetch<K: AsRef<[u8]>>(
+        &mut self,
+        table: &Table,
+        keys: &[K],
+    ) -> Result<usize> {
+        self.begin_operation(table)?;
+        let look = table.tree().prefetch_operation(keys);
+        let absent = self.run(table, &mut LeafHint::default(), look).await;
+        leave_unreadable(absent).map_err(|_| self.give_up())
+    }
+
     /// Keeps the leaf that a cursor has come to.
     async fn keep_leaf(&mut self, table: &Table, cursor: &clearway_tree::Cursor) {
         self.keep_path(table.tree(), cursor.entry().0, cursor.leaf()).await;
@@ -311,10 +324,7 @@ impl FetchStage {
 
     /// Checks that an operation on the table may run, and counts it (STAGING-3).
     fn begin_operation(&mut self, table: &Table) -> Result<()> {
-        self.state.core.health.check_open()?;
-        if !table.belongs_to(self.state.opening) || table.is_dropped() {
-            return Err(Error::UnknownTable { name: table.name().into() });
-        }
+        self.state.check_table(table)?;
         self.operations += 1;
         let looks = self.operations.is_multiple_of(OPERATIONS_PER_LOOK);
         if self.operations > OPERATIONS_MAX || looks && Instant::now() > self.until {

@@ -158,6 +158,14 @@ pub(crate) struct TransactionState {
     has_after_operation: bool,
 }
 
+/// Leaves a page that cannot be read, and was to be read ahead, to the operation that needs it.
+pub(crate) fn leave_unreadable(prefetched: Result<usize>) -> Result<usize> {
+    match prefetched {
+        Err(Error::Io { .. } | Error::Corrupt { .. } | Error::CorruptPage { .. }) => Ok(0),
+        prefetched => prefetched,
+    }
+}
+
 impl TransactionState {
     /// A state for transaction `id`, which the caller has entered into the transaction table.
     fn new(transactions: &Arc<Transactions>, owner: LockOwner, id: TxnId) -> TransactionState {
@@ -414,6 +422,22 @@ impl TransactionState {
             self.after_operation(at, held);
         }
         result
+    }
+
+    /// Brings the pages on the way to keys into memory, without a lock. Returns the number of those
+    /// that were absent.
+    pub(crate) fn prefetch(&mut self, table: &Table, keys: &[impl AsRef<[u8]>]) -> Result<usize> {
+        self.check_table(table)?;
+        leave_unreadable(table.tree().prefetch(self, keys))
+    }
+
+    /// Checks that the engine is open and the table exists.
+    pub(crate) fn check_table(&self, table: &Table) -> Result<()> {
+        self.core.health.check_open()?;
+        if !table.belongs_to(self.opening) || table.is_dropped() {
+            return Err(Error::UnknownTable { name: table.name().into() });
+        }
+        Ok(())
     }
 
     /// Notes the leaf of an operation on the table `at`, and counts its locks: `held` were held

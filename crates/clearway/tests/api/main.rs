@@ -9,6 +9,7 @@ mod commit_modes;
 mod contention;
 mod documented_errors;
 mod failing_disk;
+mod get_many;
 mod model;
 mod old_files;
 mod orders;

@@ -15,7 +15,7 @@ use crate::{
     Table, TableCursor, Transaction,
     staging::{self, FetchStage},
     table_cursor::CursorPosition,
-    transaction::intent_mode,
+    transaction::{PREFETCHES_MAX, intent_mode},
     transaction_state::TransactionState,
 };
 
@@ -347,6 +347,55 @@ impl Transaction {
         intent: ReadIntent,
     ) -> impl Future<Output = Result<Option<Vec<u8>>>> {
         self.operation(table, Read { key, intent })
+    }
+
+    /// As [`get_many`](Self::get_many), for a task.
+    pub async fn get_many_as_task<K: AsRef<[u8]>>(
+        &mut self,
+        table: &Table,
+        keys: &[K],
+    ) -> Result<Vec<Option<Vec<u8>>>> {
+        let mut values = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(table.tree().prefetch_max()) {
+            step::never_blocking(self.prefetch_together_as_task(table, keys)).await?;
+            for key in keys {
+                values.push(self.get_as_task(table, key, ReadIntent::Read).await?);
+            }
+        }
+        Ok(values)
+    }
+
+    /// As [`prefetch`](Self::prefetch), for a task.
+    pub async fn prefetch_as_task<K: AsRef<[u8]>>(
+        &mut self,
+        table: &Table,
+        keys: &[K],
+    ) -> Result<()> {
+        let together = table.tree().prefetch_max();
+        let mut left = together * PREFETCHES_MAX;
+        for keys in keys.chunks(together) {
+            let absent = step::never_blocking(self.prefetch_together_as_task(table, keys)).await?;
+            left = left.saturating_sub(absent);
+            if left == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn prefetch_together_as_task<K: AsRef<[u8]>>(
+        &mut self,
+        table: &Table,
+        keys: &[K],
+    ) -> Result<usize> {
+        let read = match self.state_as_task().await {
+            Ok(state) => state.prefetch_as_task(table, keys).await,
+            Err(error) => Err(error),
+        };
+        match (self.after_task(read).await, self.stage()) {
+            (Err(_), Some(stage)) => stage.prefetch(table, keys).await,
+            (read, _) => read,
+        }
     }
 
     /// As [`insert`](Self::insert), for a task.

@@ -36,7 +36,7 @@ use clearway_pool::OperationPins;
 use clearway_sync::step;
 use clearway_tree::{Incomplete, LeafHint, Need, Step, Tree, Wait};
 
-use super::{LackingIntent, RetryContext, TransactionState};
+use super::{LackingIntent, RetryContext, TransactionState, leave_unreadable};
 use crate::{
     contention::{WaitEnd, Wanted, WantedMode},
     log_space::ReservedSpace,
@@ -171,6 +171,29 @@ impl TransactionState {
             match table.tree().step(&mut operation, running.state, &mut running.hint) {
                 Ok(done) => return Ok(done),
                 Err(incomplete) => need = Some(incomplete.need()?),
+            }
+        }
+    }
+
+    /// As [`prefetch`](TransactionState::prefetch), for a task.
+    pub(crate) async fn prefetch_as_task<K: AsRef<[u8]>>(
+        &mut self,
+        table: &Table,
+        keys: &[K],
+    ) -> Result<usize> {
+        self.check_table(table)?;
+        let tree = table.tree();
+        let (mut look, mut hint) = (tree.prefetch_operation(keys), LeafHint::default());
+        let mut pins = OperationPins::new(&self.core.pool);
+        loop {
+            match tree.step(&mut look, self, &mut hint) {
+                Ok(absent) => return Ok(absent),
+                Err(incomplete) => {
+                    let met = self.meet(incomplete.need()?, &mut pins).await;
+                    if met.is_err() {
+                        return leave_unreadable(met.map(|()| 0));
+                    }
+                }
             }
         }
     }
