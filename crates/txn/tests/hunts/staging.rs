@@ -1,5 +1,7 @@
 //! The fetch stage: what it answers, and that it leaves nothing but pages in memory.
 
+mod surroundings;
+
 use std::{ops::Bound, sync::Arc};
 
 use clearway_base::{Error, PAGE_SIZE};
