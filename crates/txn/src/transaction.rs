@@ -50,6 +50,8 @@ pub(crate) struct Aside {
     pub(crate) away: Option<ComingBack>,
     /// The deadlock whose victim the transaction was, once it is rolled back.
     deadlock: Option<Error>,
+    /// The number of waits for pages of a deadlock's victim, which ended with it.
+    absent_pages: u32,
     /// The rollback of a deadlock's victim, until a call has reported the deadlock (TASK-6).
     pub(crate) victim: Option<VictimsRollback>,
     /// The fetch stage, while the transaction is in it: it has the state then.
@@ -217,9 +219,13 @@ impl Transaction {
     }
 
     /// Returns the number of times that operations of this transaction have waited for a page that
-    /// was not in memory; 0 for one that has ended or is in the fetch stage.
+    /// was not in memory. Also valid after a deadlock; 0 in the fetch stage.
     pub fn absent_pages(&self) -> u32 {
-        self.state.as_ref().map_or(0, |state| state.absent_pages)
+        match (&self.state, &self.aside) {
+            (Some(state), _) => state.absent_pages,
+            (None, Some(aside)) => aside.absent_pages,
+            (None, None) => 0,
+        }
     }
 
     /// Returns true if the transaction is in the fetch stage, or on the way there (TASK-7).
@@ -412,7 +418,9 @@ impl Transaction {
     #[cold]
     fn die<R>(&mut self, result: Result<R>) -> Result<R> {
         if let Some(mut state) = self.state.take() {
-            self.aside().retry = Some(state.retry_context());
+            let aside = self.aside();
+            aside.retry = Some(state.retry_context());
+            aside.absent_pages = state.absent_pages;
             finish::rollback(state)?;
             result.as_ref().err().into_iter().for_each(|deadlock| self.note_deadlock(deadlock));
         }

@@ -4,7 +4,7 @@
 use std::{
     io::ErrorKind,
     ops::Bound,
-    sync::{Arc, Mutex, mpsc},
+    sync::{Arc, Barrier, Mutex, mpsc},
     thread,
 };
 
@@ -257,5 +257,27 @@ fn fetch_stage_needs_no_space_on_the_disk() {
     let mut txn = engine.begin();
     write(&mut txn).unwrap();
     commit(engine, txn);
+    cold.check_nothing_left();
+}
+
+#[test]
+fn victim_of_a_deadlock_reports_the_pages_that_it_has_waited_for() {
+    let cold = Cold::new();
+    let Cold { engine, rows, .. } = &cold;
+    let barrier = Barrier::new(2);
+    let run = |one: &[u8], other: &[u8]| {
+        let mut txn = engine.begin();
+        txn.put(rows, one, b"new").unwrap();
+        barrier.wait();
+        let is_victim = txn.put(rows, other, b"new").is_err();
+        is_victim.then(|| txn.absent_pages())
+    };
+    let (one, other) = (key(100), key(500));
+    let reported = thread::scope(|scope| {
+        let first = scope.spawn(|| run(&one, &other));
+        let second = scope.spawn(|| run(&other, &one));
+        first.join().unwrap().or(second.join().unwrap())
+    });
+    assert!(reported.expect("one of them is the victim") > 0);
     cold.check_nothing_left();
 }
