@@ -32,6 +32,7 @@
 mod agent;
 mod inbox;
 mod job;
+mod spinning;
 mod tasks;
 mod ticket;
 

@@ -13,6 +13,7 @@ use clearway_sync::{Counter, ThreadWaker, atomic::Ordering, thread};
 use super::{
     Accepted, Begin, Inbox, Job, PendingResult, PipelineShared, PipelineStats, TaskPlace,
     inbox::ParkCheck,
+    spinning::{SpinEnd, Spinning},
     tasks::{Polled, RunsTask, Tasks},
 };
 use crate::inner::Inner;
@@ -102,13 +103,15 @@ pub(super) struct Agent {
     waiting: VecDeque<Box<dyn PendingResult>>,
     tasks: Tasks<Box<dyn TaskPlace>>,
     clock: StepClock,
+    spinning: Spinning,
 }
 
 impl Agent {
     /// An agent that runs on this thread.
     pub(super) fn new(shared: Arc<PipelineShared>, number: usize) -> Agent {
         let tasks = Tasks::new(ThreadWaker::current(), shared.tasks_max);
-        Agent { shared, number, waiting: VecDeque::new(), tasks, clock: StepClock::new() }
+        let (waiting, clock) = (VecDeque::new(), StepClock::new());
+        Agent { shared, number, waiting, tasks, clock, spinning: Spinning::new() }
     }
 
     /// Works until the inbox is closed and the results of all its jobs are delivered (PIPELINE-2).
@@ -225,7 +228,11 @@ impl Agent {
             && is_idle
             && !self.waiting.front().is_some_and(|outcome| outcome.poll(&mut context))
             && !self.tasks.is_ready()
+            && (self.tasks.is_empty()
+                || self.spinning.look(|| see(inbox, &self.waiting, &mut self.tasks))
+                    == SpinEnd::Nothing)
         {
+            while self.tasks.free_one() {}
             self.counters().parks.add_as_only_writer(1);
             thread::park();
         }
@@ -242,6 +249,23 @@ impl RunsTask for Box<dyn TaskPlace> {
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Box<dyn PendingResult>> {
         (**self).poll(context)
+    }
+}
+
+/// Returns what there is to do for an agent that is about to park. If nothing, frees a place.
+fn see(
+    inbox: &super::Jobs,
+    waiting: &VecDeque<Box<dyn PendingResult>>,
+    tasks: &mut Tasks<Box<dyn TaskPlace>>,
+) -> SpinEnd {
+    match waiting.front() {
+        _ if tasks.is_ready() => SpinEnd::Task,
+        Some(outcome) if outcome.is_ready() => SpinEnd::Other,
+        _ if !inbox.is_empty() => SpinEnd::Other,
+        _ => {
+            tasks.free_one();
+            SpinEnd::Nothing
+        }
     }
 }
 

@@ -14,7 +14,8 @@
 //! - AGENT-4. A slot and its waker are used again after their task has ended. A late wake-up of the
 //!   old task then causes one poll of the new one, which is harmless.
 //! - AGENT-5. What a task leaves (the memory of its future) is used for the next task, and is
-//!   polled only while there is one. At most [`KEPT`] are kept.
+//!   polled only while there is one. At most [`KEPT`] are kept; of the others, the agent frees the
+//!   memory when it has nothing else to do, or when there are [`SURPLUS_MAX`].
 
 use std::{
     collections::VecDeque,
@@ -41,6 +42,8 @@ pub(super) trait RunsTask {
 
 /// The number of places that are kept for further tasks.
 const KEPT: usize = 64;
+/// The number of further places that wait to be freed.
+const SURPLUS_MAX: usize = 1024;
 
 /// The tasks of one agent.
 pub(super) struct Tasks<P> {
@@ -49,6 +52,8 @@ pub(super) struct Tasks<P> {
     free: Vec<usize>,
     /// Places without a task (AGENT-5).
     places: Vec<P>,
+    /// Places that are not needed any more.
+    surplus: Vec<P>,
     ready: Arc<ReadyTasks>,
     max: usize,
 }
@@ -107,7 +112,8 @@ impl<P: RunsTask> Tasks<P> {
     /// No task yet, and at most `max` at a time. `agent` unparks the agent's thread.
     pub(super) fn new(agent: Waker, max: usize) -> Tasks<P> {
         let ready = Arc::new(ReadyTasks { numbers: Mutex::default(), agent });
-        Tasks { slots: Vec::new(), free: Vec::new(), places: Vec::new(), ready, max }
+        let (slots, free, places, surplus) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Tasks { slots, free, places, surplus, ready, max }
     }
 
     fn count(&self) -> usize {
@@ -171,7 +177,14 @@ impl<P: RunsTask> Tasks<P> {
     fn keep(&mut self, place: P) {
         if self.places.len() < KEPT {
             self.places.push(place);
+        } else if self.surplus.len() < SURPLUS_MAX {
+            self.surplus.push(place);
         }
+    }
+
+    /// Frees a place that is not needed. Returns false if there is none.
+    pub(super) fn free_one(&mut self) -> bool {
+        self.surplus.pop().is_some()
     }
 
     /// Polls a task that was woken.
@@ -255,6 +268,9 @@ mod tests {
         poll_ready(&mut tasks);
         assert!(tasks.is_empty());
         assert_eq!(tasks.places.len(), KEPT);
+        // The others are freed one at a time, when there is nothing else to do.
+        (0..2 * KEPT).for_each(|_| assert!(tasks.free_one()));
+        assert!(!tasks.free_one());
         for _ in 0..3 * KEPT {
             let (mut is_used, future) = (false, Box::pin(std::future::ready(())));
             let begin = |kept: Option<TaskFuture>| -> TaskFuture {
