@@ -6,9 +6,9 @@
 //! - FETCH-PINS-2. No thread or task waits for one of these pins: they are preferences, and a
 //!   transaction runs without them as well. So pins and locks cannot block each other.
 //! - FETCH-PINS-3. `pinned` counts the pages of all sets. A page that leaves a set is returned to
-//!   the caller, who unpins it.
+//!   the caller, who unpins it. The caller adds a page to a set once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use clearway_base::PageId;
 use clearway_sync::Mutex;
@@ -25,7 +25,7 @@ pub(crate) struct FetchPins {
 #[derive(Default)]
 struct FetchPinsState {
     /// By number: the oldest set is the first. A set whose pins were taken away is absent.
-    sets: BTreeMap<u64, BTreeSet<PageId>>,
+    sets: BTreeMap<u64, Vec<PageId>>,
     pinned: usize,
     next_number: u64,
 }
@@ -33,8 +33,8 @@ struct FetchPinsState {
 /// The result of adding a page to a set.
 pub(crate) enum Addition {
     /// It belongs to the set now. The pages of other sets, or of this one, were taken away.
-    Added(Vec<BTreeSet<PageId>>),
-    /// The set has it already, or was taken away.
+    Added(Vec<Vec<PageId>>),
+    /// The set was taken away.
     Refused,
 }
 
@@ -54,16 +54,15 @@ impl FetchPins {
         let mut state = self.state.lock();
         let number = state.next_number;
         state.next_number += 1;
-        state.sets.insert(number, BTreeSet::new());
+        state.sets.insert(number, Vec::new());
         number
     }
 
     /// Adds a page that the caller has pinned.
     pub(crate) fn add(&self, number: u64, page: PageId) -> Addition {
         let mut state = self.state.lock();
-        if !state.sets.get_mut(&number).is_some_and(|set| set.insert(page)) {
-            return Addition::Refused;
-        }
+        let Some(set) = state.sets.get_mut(&number) else { return Addition::Refused };
+        set.push(page);
         state.pinned += 1;
         let mut taken = Vec::new();
         while state.pinned > self.max
@@ -77,11 +76,11 @@ impl FetchPins {
 
     /// The number of pages in a set; `None` if they were taken away.
     pub(crate) fn count(&self, number: u64) -> Option<usize> {
-        self.state.lock().sets.get(&number).map(BTreeSet::len)
+        self.state.lock().sets.get(&number).map(Vec::len)
     }
 
     /// Ends a set. Returns its pages.
-    pub(crate) fn end(&self, number: u64) -> BTreeSet<PageId> {
+    pub(crate) fn end(&self, number: u64) -> Vec<PageId> {
         let mut state = self.state.lock();
         let pages = state.sets.remove(&number).unwrap_or_default();
         state.pinned -= pages.len();

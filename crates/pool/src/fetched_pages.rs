@@ -18,23 +18,36 @@ use crate::{Pool, fetch_pins::Addition};
 pub struct FetchedPages {
     pool: Arc<Pool>,
     number: u64,
+    /// The pages that were pinned, be it that their pins were taken away.
+    pages: BTreeSet<PageId>,
 }
 
 impl FetchedPages {
     /// An empty set, the newest.
     pub fn new(pool: &Arc<Pool>) -> FetchedPages {
-        FetchedPages { pool: pool.clone(), number: pool.fetch_pins.begin() }
+        let number = pool.fetch_pins.begin();
+        FetchedPages { pool: pool.clone(), number, pages: BTreeSet::new() }
     }
 
     /// Pins a page, unless the pins of this set were taken away (FETCH-PINS-1). Returns false if
     /// the page is not in memory.
-    pub fn keep(&self, page: PageId) -> bool {
+    pub fn keep(&mut self, page: PageId) -> bool {
+        if self.has(page) {
+            return true;
+        }
         let Ok(pin) = self.pool.pin_if_resident(page) else { return false };
+        self.pages.insert(page);
         if let Addition::Added(taken) = self.pool.fetch_pins.add(self.number, page) {
             pin.leave();
             taken.into_iter().for_each(|pages| self.unpin(pages));
         }
         true
+    }
+
+    /// Returns true if the page was pinned. Its pin may have been taken away.
+    #[inline]
+    pub fn has(&self, page: PageId) -> bool {
+        self.pages.contains(&page)
     }
 
     /// Returns false if the pins were taken away (FETCH-PINS-1).
@@ -47,7 +60,7 @@ impl FetchedPages {
         self.pool.fetch_pins.count(self.number).unwrap_or(0)
     }
 
-    fn unpin(&self, pages: BTreeSet<PageId>) {
+    fn unpin(&self, pages: Vec<PageId>) {
         pages.into_iter().for_each(|page| self.pool.space.frame(page).unpin());
     }
 }

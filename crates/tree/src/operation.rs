@@ -97,7 +97,8 @@ impl Tree {
         deleted
     }
 
-    /// [`Tree::get`] as an operation. Its result is `None` if the key is absent.
+    /// [`Tree::get`] as an operation, which uses the memory of `value`. Its result is `None` if the
+    /// key is absent.
     ///
     /// # Errors
     /// `KeyTooLarge`.
@@ -107,9 +108,9 @@ impl Tree {
         &self,
         key: &'a [u8],
         intent: ReadIntent,
+        mut value: Vec<u8>,
     ) -> Result<impl FnMut(&Tree, &mut C, &mut LeafHint) -> Step<Option<Vec<u8>>> + use<'a, C>>
     {
-        let mut value = Vec::new();
         let mut get = Get::new(self, key, intent, &mut value)?;
         Ok(move |tree: &Tree, ctx: &mut C, hint: &mut LeafHint| {
             get.expect(ctx);

@@ -43,14 +43,16 @@ mod overlay;
 mod unlocked;
 
 use std::{
-    collections::BTreeSet,
+    pin::pin,
+    task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
 use clearway_base::{Error, PageId, Result, TreeId};
 use clearway_lock::{RangeMode, WaitLimit};
 use clearway_pool::{FetchedPages, IoPriority, OperationPins};
-use clearway_tree::{LeafHint, Need, ReadIntent, Step, Tree, Wait};
+use clearway_sync::block_on;
+use clearway_tree::{LeafHint, Need, ReadIntent, Step, Tree, Wait, WriteSurvey};
 
 use crate::{
     finish,
@@ -71,6 +73,9 @@ const TIME_MAX: Duration = Duration::from_secs(10);
 /// Attempts of an operation that meets contents which do not fit together.
 const ATTEMPTS: u32 = 4;
 
+/// The number of tables for which there is room at the beginning.
+const TABLES_EXPECTED: usize = 8;
+
 /// Operations between two looks at the clock, besides those that read a page.
 const OPERATIONS_PER_LOOK: u32 = 1024;
 
@@ -87,8 +92,6 @@ pub(crate) struct FetchStage {
     savepoint_serial: u64,
     hints: Vec<(TreeId, LeafHint)>,
     pages: FetchedPages,
-    /// The pages for which a pin was requested.
-    kept: BTreeSet<PageId>,
     unlocked: Unlocked,
     operations: u32,
     bytes: usize,
@@ -125,9 +128,8 @@ impl FetchStage {
             overlay: Overlay::default(),
             savepoints: Vec::new(),
             savepoint_serial: 0,
-            hints: Vec::new(),
+            hints: Vec::with_capacity(TABLES_EXPECTED),
             pages,
-            kept: BTreeSet::new(),
             unlocked: Unlocked::default(),
             operations: 0,
             bytes: 0,
@@ -155,32 +157,64 @@ impl FetchStage {
         std::mem::replace(&mut self.state.limit, limit)
     }
 
-    /// Reads a value into `out`. Returns false if the key is absent.
-    pub(crate) async fn get(
+    /// Reads a value into `out`, for a thread. Returns false if the key is absent.
+    pub(crate) fn get(
         &mut self,
         table: &Table,
         key: &[u8],
         intent: ReadIntent,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
-        table.tree().check_key(key)?;
-        self.begin_operation(table)?;
-        out.clear();
-        let found = match self.overlay.get(table.id(), key) {
-            Some(written) => written.map(<[u8]>::to_vec),
+        let found = match self.get_at_once(table, key, intent, out)? {
+            Some(found) => found,
+            None => run_to_end(self.read(table, key, intent))?,
+        };
+        self.got(found, out)
+    }
+
+    /// As [`get`](FetchStage::get), for a task.
+    pub(crate) async fn get_as_task(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        intent: ReadIntent,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let found = match self.get_at_once(table, key, intent, out)? {
+            Some(found) => found,
             None => self.read(table, key, intent).await?,
         };
+        self.got(found, out)
+    }
+
+    /// Begins a read, which uses the memory of `out`. Returns what it has found, or `None` if a
+    /// page is absent: then it goes on by [`read`](FetchStage::read).
+    fn get_at_once(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        intent: ReadIntent,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Option<Vec<u8>>>> {
+        table.tree().check_key(key)?;
+        self.begin_operation(table)?;
+        if let Some(written) = self.overlay.get(table.id(), key) {
+            return Ok(Some(written.map(<[u8]>::to_vec)));
+        }
+        let read = table.tree().read_operation(key, intent, std::mem::take(out))?;
+        Ok(self.at_once(table, key, read))
+    }
+
+    /// Returns a value that was found.
+    fn got(&mut self, found: Option<Vec<u8>>, out: &mut Vec<u8>) -> Result<bool> {
         self.copied(found.as_ref().map_or(0, Vec::len))?;
-        Ok(match found {
-            Some(value) => {
-                *out = value;
-                true
-            }
-            None => false,
-        })
+        let is_present = found.is_some();
+        *out = found.unwrap_or_default();
+        Ok(is_present)
     }
 
     /// Reads a value from the tree, whatever the overlay has.
+    #[cold]
     async fn read(
         &mut self,
         table: &Table,
@@ -189,7 +223,7 @@ impl FetchStage {
     ) -> Result<Option<Vec<u8>>> {
         let mut attempt = 1;
         loop {
-            let read = table.tree().read_operation(key, intent)?;
+            let read = table.tree().read_operation(key, intent, Vec::new())?;
             let found = self.drive(table, key, read).await;
             if let Some(found) = self.accept(found, &mut attempt)? {
                 return Ok(found);
@@ -197,42 +231,79 @@ impl FetchStage {
         }
     }
 
-    /// Sets the value of a key in the overlay. Returns whether it was present.
+    /// Sets the value of a key in the overlay, or removes it if `value` is `None`, for a thread.
+    /// Returns whether it was present.
     ///
     /// # Errors
     /// What `check` returns if it is called with that.
-    pub(crate) async fn store(
-        &mut self,
-        table: &Table,
-        key: &[u8],
-        value: &[u8],
-        check: fn(bool) -> Result<()>,
-    ) -> Result<bool> {
-        self.write(table, key, Some(value), check).await
-    }
-
-    /// Removes a key in the overlay.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`].
-    pub(crate) async fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
-        self.write(table, key, None, must_be_present).await.map(drop)
-    }
-
-    async fn write(
+    pub(crate) fn write(
         &mut self,
         table: &Table,
         key: &[u8],
         value: Option<&[u8]>,
         check: fn(bool) -> Result<()>,
     ) -> Result<bool> {
+        let found = match self.survey_at_once(table, key, value)? {
+            Some(found) => found,
+            None => run_to_end(self.survey(table, key, value))?,
+        };
+        self.note_write(table, key, value, check, found)
+    }
+
+    /// As [`write`](FetchStage::write), for a task.
+    pub(crate) async fn write_as_task(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        value: Option<&[u8]>,
+        check: fn(bool) -> Result<()>,
+    ) -> Result<bool> {
+        let found = match self.survey_at_once(table, key, value)? {
+            Some(found) => found,
+            None => self.survey(table, key, value).await?,
+        };
+        self.note_write(table, key, value, check, found)
+    }
+
+    /// Begins a write. Returns what it would come to, or `None` if a page is absent: then it goes
+    /// on by [`survey`](FetchStage::survey).
+    fn survey_at_once(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<Option<WriteSurvey>> {
         let survey = table.tree().survey_write(key, value)?;
         self.begin_operation(table)?;
+        let found = self.at_once(table, key, survey);
+        let is_kept = |found: &WriteSurvey| found.map.is_none_or(|map| self.pages.keep(map));
+        Ok(found.filter(is_kept))
+    }
+
+    #[cold]
+    async fn survey(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<WriteSurvey> {
+        let survey = table.tree().survey_write(key, value)?;
         let found = self.drive(table, key, survey).await;
         let found = found.map_err(|_| self.give_up())?;
         if let Some(map) = found.map {
             self.keep(map).await;
         }
+        Ok(found)
+    }
+
+    fn note_write(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        value: Option<&[u8]>,
+        check: fn(bool) -> Result<()>,
+        found: WriteSurvey,
+    ) -> Result<bool> {
         let written = self.overlay.get(table.id(), key).map(|written| written.is_some());
         let is_present = written.unwrap_or(found.is_present);
         self.unlocked.wanted.push((table.tree().lock_of(key), RangeMode::XN));
@@ -358,6 +429,21 @@ impl FetchStage {
         }
     }
 
+    /// Tries an operation in one step, and keeps the pages on the way to the leaf of `key`. Returns
+    /// `None` if one of them is absent, or if the operation fails: it has to begin again then.
+    fn at_once<T>(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        mut operation: impl FnMut(&Tree, &mut Unlocked, &mut LeafHint) -> Step<T>,
+    ) -> Option<T> {
+        let (at, mut hint) = self.hint_of(table.id());
+        let done = table.tree().step(&mut operation, &mut self.unlocked, &mut hint).ok()?;
+        self.hints[at].1 = hint;
+        let is_kept = hint.page().is_none_or(|leaf| self.keep_resident(table.tree(), key, leaf));
+        is_kept.then_some(done)
+    }
+
     /// Runs an operation to its end. Keeps the pages on the way to the leaf of `key`.
     async fn drive<T>(
         &mut self,
@@ -460,10 +546,25 @@ impl FetchStage {
         Ok(())
     }
 
+    /// Keeps the leaf of `key`, and the branches that lead to it, as far as they are in memory.
+    /// Returns false if one is not.
+    fn keep_resident(&mut self, tree: &Tree, key: &[u8], leaf: PageId) -> bool {
+        let pages = &mut self.pages;
+        if pages.has(leaf) {
+            return true;
+        }
+        let mut are_kept = pages.keep(leaf);
+        let absent = tree.visit_branches(key, |branch| are_kept &= pages.keep(branch));
+        are_kept && absent.is_none()
+    }
+
     /// Keeps the leaf of `key`, and the branches that lead to it. Each may have been evicted since
     /// the operation was there.
     async fn keep_path(&mut self, tree: &Tree, key: &[u8], leaf: Option<PageId>) {
-        let Some(leaf) = leaf.filter(|leaf| !self.kept.contains(leaf)) else { return };
+        let Some(leaf) = leaf else { return };
+        if self.keep_resident(tree, key, leaf) {
+            return;
+        }
         self.keep(leaf).await;
         for _ in 0..ATTEMPTS {
             let mut branches = Vec::new();
@@ -480,13 +581,22 @@ impl FetchStage {
 
     /// Keeps a page, and reads it in for that if it is absent.
     async fn keep(&mut self, page: PageId) {
-        if self.kept.insert(page) && !self.pages.keep(page) {
+        if !self.pages.keep(page) {
             let mut pins = OperationPins::new(&self.state.core.pool);
             self.absent_pages += 1;
             // If it cannot be read, the operate stage meets the error.
             let _ = self.take(page, &mut pins).await;
             self.pages.keep(page);
         }
+    }
+}
+
+/// Runs an operation of a thread's fetch stage to its end (STAGING-6).
+pub(crate) fn run_to_end<F: Future>(operation: F) -> F::Output {
+    let mut operation = pin!(operation);
+    match operation.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => block_on(operation),
     }
 }
 

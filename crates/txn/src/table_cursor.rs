@@ -4,11 +4,10 @@ use std::ops::Bound;
 
 use clearway_base::{Error, Result, TxnId};
 use clearway_lock::IntentMode;
-use clearway_sync::block_on;
 use clearway_tree::{Direction, ReadIntent};
 
 use crate::{
-    staging::{FetchStage, MergedCursor},
+    staging::{FetchStage, MergedCursor, run_to_end},
     table::Table,
     transaction::{Transaction, intent_mode},
 };
@@ -111,7 +110,7 @@ impl TableCursor {
             return Err(error);
         }
         let TableCursor { table, position, .. } = self;
-        txn.fetch(|stage| block_on(position.advance_fetching(stage, table)))
+        txn.fetch(|stage| run_to_end(position.advance_fetching(stage, table)))
     }
 
     /// Key and value of the entry that the last [`advance`](Self::advance) came to. Meaningful only

@@ -2,7 +2,7 @@
 
 use clearway_base::{Error, Lsn, Result, TxnId};
 use clearway_lock::{AbsoluteMode, IntentMode, WaitLimit};
-use clearway_sync::{Process, block_on, counted_reads::UnderLocks};
+use clearway_sync::{Process, counted_reads::UnderLocks};
 use clearway_tree::{LeafHint, ReadIntent};
 
 use crate::{
@@ -410,7 +410,7 @@ impl Transaction {
         let aside = self.aside();
         aside.retry = Some(context);
         let stage = aside.fetch.insert(Box::new(stage?));
-        block_on(stage.keep_touched());
+        staging::run_to_end(stage.keep_touched());
         Err(Error::Cancelled)
     }
 
@@ -440,7 +440,7 @@ impl Transaction {
         let got = self.run(table, IntentMode::IS, |state, hint| {
             table.tree().get(state, hint, key, ReadIntent::Read, value)
         });
-        self.or_fetch(got, |stage| block_on(stage.get(table, key, ReadIntent::Read, value)))
+        self.or_fetch(got, |stage| stage.get(table, key, ReadIntent::Read, value))
     }
 
     /// The value of `key`, locked for a write that will follow.
@@ -460,7 +460,7 @@ impl Transaction {
         let got = self.run(table, IntentMode::IX, |state, hint| {
             table.tree().get(state, hint, key, ReadIntent::Update, value)
         });
-        self.or_fetch(got, |stage| block_on(stage.get(table, key, ReadIntent::Update, value)))
+        self.or_fetch(got, |stage| stage.get(table, key, ReadIntent::Update, value))
     }
 
     /// The values of keys, in their order, read as [`get`](Self::get) reads each of them. The pages
@@ -506,13 +506,13 @@ impl Transaction {
     fn prefetch_together(&mut self, table: &Table, keys: &[impl AsRef<[u8]>]) -> Result<usize> {
         self.check_process()?;
         let Some(state) = self.state.as_mut() else {
-            return self.fetch(|stage| block_on(stage.prefetch(table, keys)));
+            return self.fetch(|stage| staging::run_to_end(stage.prefetch(table, keys)));
         };
         let done = match state.prefetch(table, keys) {
             Err(Error::Cancelled) => self.convert(),
             done => done,
         };
-        self.or_fetch(done, |stage| block_on(stage.prefetch(table, keys)))
+        self.or_fetch(done, |stage| staging::run_to_end(stage.prefetch(table, keys)))
     }
 
     /// Adds a key.
@@ -524,7 +524,7 @@ impl Transaction {
         let done = self
             .run(table, IntentMode::IX, |state, hint| table.tree().insert(state, hint, key, value));
         self.or_fetch(done, |stage| {
-            block_on(stage.store(table, key, value, staging::must_be_absent)).map(drop)
+            stage.write(table, key, Some(value), staging::must_be_absent).map(drop)
         })
     }
 
@@ -533,9 +533,7 @@ impl Transaction {
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
         let done = self
             .run(table, IntentMode::IX, |state, hint| table.tree().put(state, hint, key, value));
-        self.or_fetch(done, |stage| {
-            block_on(stage.store(table, key, value, staging::may_be_present))
-        })
+        self.or_fetch(done, |stage| stage.write(table, key, Some(value), staging::may_be_present))
     }
 
     /// Changes the value of a key.
@@ -547,7 +545,7 @@ impl Transaction {
         let done = self
             .run(table, IntentMode::IX, |state, hint| table.tree().update(state, hint, key, value));
         self.or_fetch(done, |stage| {
-            block_on(stage.store(table, key, value, staging::must_be_present)).map(drop)
+            stage.write(table, key, Some(value), staging::must_be_present).map(drop)
         })
     }
 
@@ -559,7 +557,9 @@ impl Transaction {
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
         let done =
             self.run(table, IntentMode::IX, |state, hint| table.tree().delete(state, hint, key));
-        self.or_fetch(done, |stage| block_on(stage.delete(table, key)))
+        self.or_fetch(done, |stage| {
+            stage.write(table, key, None, staging::must_be_present).map(drop)
+        })
     }
 
     /// Locks a whole table. From then on this transaction takes no locks on keys for its reads and,

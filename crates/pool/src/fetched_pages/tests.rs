@@ -25,7 +25,7 @@ fn read(pool: &Pool, pages: impl Iterator<Item = u32>) {
 #[test]
 fn kept_page_is_not_evicted_until_its_set_is_dropped() {
     let pool = small_pool();
-    let fetched = FetchedPages::new(&pool);
+    let mut fetched = FetchedPages::new(&pool);
     read(&pool, 2..6);
     (2..6).for_each(|page| assert!(fetched.keep(PageId(page))));
     fetched.keep(PageId(2));
@@ -41,7 +41,7 @@ fn kept_page_is_not_evicted_until_its_set_is_dropped() {
 #[test]
 fn absent_page_is_not_kept() {
     let pool = small_pool();
-    let fetched = FetchedPages::new(&pool);
+    let mut fetched = FetchedPages::new(&pool);
     assert!(!fetched.keep(PageId(7)));
     assert_eq!((fetched.count(), pool.held_pages()), (0, 0));
 }
@@ -49,7 +49,7 @@ fn absent_page_is_not_kept() {
 #[test]
 fn newest_set_takes_the_pins_of_the_oldest() {
     let pool = small_pool();
-    let (first, second) = (FetchedPages::new(&pool), FetchedPages::new(&pool));
+    let (mut first, mut second) = (FetchedPages::new(&pool), FetchedPages::new(&pool));
     read(&pool, 2..2 + MAX as u32 + 1);
     (2..6).for_each(|page| assert!(first.keep(PageId(page))));
     (6..2 + MAX as u32).for_each(|page| assert!(second.keep(PageId(page))));
@@ -68,7 +68,7 @@ fn newest_set_takes_the_pins_of_the_oldest() {
 #[test]
 fn set_that_alone_has_too_many_loses_its_own() {
     let pool = small_pool();
-    let fetched = FetchedPages::new(&pool);
+    let mut fetched = FetchedPages::new(&pool);
     read(&pool, 2..2 + MAX as u32 + 1);
     (2..2 + MAX as u32 + 1).for_each(|page| assert!(fetched.keep(PageId(page))));
     assert!(!fetched.is_whole());

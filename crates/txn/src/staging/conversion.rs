@@ -156,12 +156,12 @@ fn undo(state: &mut TransactionState) -> Result<(Vec<ChangedKey>, bool)> {
 fn present_value(state: &TransactionState, tree: TreeId, key: &[u8]) -> Option<Option<Vec<u8>>> {
     let table = state.core.tables.by_id(tree)?;
     let tree = table.tree();
-    let mut read = tree.read_operation(key, ReadIntent::Read).ok()?;
+    let mut read = tree.read_operation(key, ReadIntent::Read, Vec::new()).ok()?;
     tree.step(&mut read, &mut Unlocked::default(), &mut LeafHint::default()).ok()
 }
 
 fn overlay_of(changes: &[ChangedKey]) -> Overlay {
-    let mut overlay = Overlay::default();
+    let mut overlay = Overlay::recorded(); // CONVERSION-2
     for (tree, key, value) in changes {
         overlay.set(*tree, key, value.as_deref());
     }

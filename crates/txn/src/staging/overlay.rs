@@ -1,7 +1,8 @@
 //! The writes of a fetch stage, which change no page.
 //!
-//! Invariant: OVERLAY-1. For each change since the beginning, `changes` has what the overlay said
-//! of the key before, so that a rollback to a position restores the overlay as it was there.
+//! Invariant: OVERLAY-1. For each change since the first [`position`](Overlay::position) that a
+//! caller may return to, `changes` has what the overlay said of the key before, so that a rollback
+//! to it restores the overlay as it was there.
 
 use std::{
     collections::BTreeMap,
@@ -17,33 +18,56 @@ type Written = Option<Vec<u8>>;
 /// See the module.
 #[derive(Default)]
 pub(super) struct Overlay {
-    tables: BTreeMap<u32, BTreeMap<Vec<u8>, Written>>,
+    /// By table. A closure writes to few tables.
+    tables: Vec<(TreeId, BTreeMap<Vec<u8>, Written>)>,
     changes: Vec<OverlayChange>,
+    /// True if there is a position to return to.
+    is_recorded: bool,
 }
 
 struct OverlayChange {
-    tree: u32,
+    tree: TreeId,
     key: Vec<u8>,
     /// `None` if the overlay did not have the key.
     before: Option<Written>,
 }
 
 impl Overlay {
+    /// An overlay that can be rolled back to any number of changes.
+    pub(super) fn recorded() -> Overlay {
+        Overlay { is_recorded: true, ..Overlay::default() }
+    }
+
     /// Returns what was written of a key: `Some(None)` if it was deleted, `None` if it was not
     /// written.
     pub(super) fn get(&self, tree: TreeId, key: &[u8]) -> Option<Option<&[u8]>> {
-        self.tables.get(&tree.0)?.get(key).map(Option::as_deref)
+        self.written(tree)?.get(key).map(Option::as_deref)
+    }
+
+    fn written(&self, tree: TreeId) -> Option<&BTreeMap<Vec<u8>, Written>> {
+        self.tables.iter().find(|(of, _)| *of == tree).map(|(_, written)| written)
+    }
+
+    fn written_mut(&mut self, tree: TreeId) -> &mut BTreeMap<Vec<u8>, Written> {
+        let at = self.tables.iter().position(|(of, _)| *of == tree);
+        let at = at.unwrap_or_else(|| {
+            self.tables.push((tree, BTreeMap::new()));
+            self.tables.len() - 1
+        });
+        &mut self.tables[at].1
     }
 
     /// Sets the value of a key, or deletes it.
     pub(super) fn set(&mut self, tree: TreeId, key: &[u8], value: Option<&[u8]>) {
-        let table = self.tables.entry(tree.0).or_default();
-        let before = table.insert(key.to_vec(), value.map(<[u8]>::to_vec));
-        self.changes.push(OverlayChange { tree: tree.0, key: key.to_vec(), before });
+        let before = self.written_mut(tree).insert(key.to_vec(), value.map(<[u8]>::to_vec));
+        if self.is_recorded {
+            self.changes.push(OverlayChange { tree, key: key.to_vec(), before });
+        }
     }
 
-    /// The number of changes so far.
-    pub(super) fn position(&self) -> usize {
+    /// Returns the number of changes so far, from the first call on.
+    pub(super) fn position(&mut self) -> usize {
+        self.is_recorded = true;
         self.changes.len()
     }
 
@@ -52,7 +76,7 @@ impl Overlay {
         while self.changes.len() > position
             && let Some(OverlayChange { tree, key, before }) = self.changes.pop()
         {
-            let table = self.tables.entry(tree).or_default();
+            let table = self.written_mut(tree);
             match before {
                 Some(before) => table.insert(key, before),
                 None => table.remove(&key),
@@ -67,7 +91,7 @@ impl Overlay {
         (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
     ) -> Option<(&[u8], Option<&[u8]>)> {
-        let table = self.tables.get(&tree.0)?;
+        let table = self.written(tree)?;
         if is_empty(lower, upper) {
             return None;
         }

@@ -86,12 +86,12 @@ impl<K: AsRef<[u8]>> TaskOperation for Read<K> {
         &mut self,
         tree: &Tree,
     ) -> Result<impl FnMut(&Tree, &mut TransactionState, &mut LeafHint) -> Step<Self::Value>> {
-        tree.read_operation(self.key.as_ref(), self.intent)
+        tree.read_operation(self.key.as_ref(), self.intent, Vec::new())
     }
 
     async fn fetch(&mut self, stage: &mut FetchStage, table: &Table) -> Result<Self::Value> {
         let mut value = Vec::new();
-        let found = stage.get(table, self.key.as_ref(), self.intent, &mut value).await?;
+        let found = stage.get_as_task(table, self.key.as_ref(), self.intent, &mut value).await?;
         Ok(found.then_some(value))
     }
 }
@@ -129,7 +129,7 @@ impl<K: AsRef<[u8]>, V: AsRef<[u8]>> TaskOperation for Put<K, V> {
 
     async fn fetch(&mut self, stage: &mut FetchStage, table: &Table) -> Result<Self::Value> {
         let (key, value) = (self.key.as_ref(), self.value.as_ref());
-        stage.store(table, key, value, staging::may_be_present).await
+        stage.write_as_task(table, key, Some(value), staging::may_be_present).await
     }
 }
 
@@ -177,7 +177,7 @@ impl<K: AsRef<[u8]>, V: AsRef<[u8]>> TaskOperation for Write<K, V> {
             Goal::Update => staging::must_be_present,
             Goal::Put => staging::may_be_present,
         };
-        stage.store(table, key, value, check).await.map(drop)
+        stage.write_as_task(table, key, Some(value), check).await.map(drop)
     }
 }
 
@@ -212,7 +212,10 @@ impl<K: AsRef<[u8]>> TaskOperation for Deletion<K> {
     }
 
     async fn fetch(&mut self, stage: &mut FetchStage, table: &Table) -> Result<Self::Value> {
-        stage.delete(table, self.key.as_ref()).await
+        stage
+            .write_as_task(table, self.key.as_ref(), None, staging::must_be_present)
+            .await
+            .map(drop)
     }
 }
 
