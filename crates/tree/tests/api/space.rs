@@ -4,7 +4,7 @@ use std::ops::Bound::Unbounded;
 
 use clearway_base::Error;
 use clearway_testkit::Random;
-use clearway_tree::{Direction, LeafHint, Tree};
+use clearway_tree::{Direction, Goal, LeafHint, Tree};
 
 use crate::double::Database;
 
@@ -130,6 +130,46 @@ fn rest_of_a_chain_is_reported_wherever_a_writer_stops() {
         check_all_are_reported(&db, &tree, reported, &format!("{accepted} adoptions"));
     }
     assert!(partly > 20, "only {partly} writers stopped within the chain");
+}
+
+/// The code of a split's record.
+const SPLIT: u8 = 36;
+
+/// An insertion that has split its leaf may be dropped while it waits for log space or a page, and
+/// before it has had the new leaf adopted.
+#[test]
+fn rest_of_a_chain_is_reported_by_an_insertion_that_is_dropped() {
+    let mut dropped = 0;
+    for seed in 0..50 {
+        let db = Database::new();
+        let tree = db.tree(7, 256);
+        insert_all(&db, &tree, (0..100).map(|n| 10 * n));
+        let before = db.verify_only(&tree).chain_max();
+        let mut txn = db.begin();
+        txn.leaves_upkeep = true;
+        txn.denials = Some(Random::new(seed));
+        let splits = db.log.count_of(SPLIT);
+        let mut hint = LeafHint::default();
+        for n in 1..10 {
+            let key = key(10 * (seed % 90) + n);
+            let mut insert = tree.store_operation(&key, &[7; 20], Goal::Insert).unwrap();
+            while tree.step(&mut insert, &mut txn, &mut hint).is_err() {
+                if db.log.count_of(SPLIT) > splits {
+                    break;
+                }
+            }
+            if db.log.count_of(SPLIT) > splits {
+                break;
+            }
+        }
+        txn.denials = None;
+        let left = db.verify_only(&tree).chain_max();
+        dropped += u32::from((before, left) == (0, 1));
+        let reported = std::mem::take(&mut txn.sparse);
+        txn.commit(&tree);
+        check_all_are_reported(&db, &tree, reported, &format!("seed {seed}"));
+    }
+    assert!(dropped > 5, "only {dropped} insertions were dropped before the adoption");
 }
 
 #[test]

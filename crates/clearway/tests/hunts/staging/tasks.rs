@@ -72,7 +72,7 @@ fn poll<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
 
 /// Repeats `step` until it returns true.
 fn repeat(what: &str, mut step: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_secs(20);
     while !step() {
         assert!(Instant::now() < until, "{what}");
         thread::yield_now();
