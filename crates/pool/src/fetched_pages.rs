@@ -46,7 +46,7 @@ impl FetchedPages {
 
     /// Returns true if the page was pinned. Its pin may have been taken away.
     #[inline]
-    pub fn has(&self, page: PageId) -> bool {
+    fn has(&self, page: PageId) -> bool {
         self.pages.contains(&page)
     }
 

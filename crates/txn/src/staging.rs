@@ -43,6 +43,7 @@ mod overlay;
 mod unlocked;
 
 use std::{
+    collections::BTreeSet,
     pin::pin,
     task::{Context, Poll, Waker},
     time::{Duration, Instant},
@@ -92,6 +93,8 @@ pub(crate) struct FetchStage {
     savepoint_serial: u64,
     hints: Vec<(TreeId, LeafHint)>,
     pages: FetchedPages,
+    /// The leaves that are kept with their branches. Others were kept because they were read.
+    leaves: BTreeSet<PageId>,
     unlocked: Unlocked,
     operations: u32,
     bytes: usize,
@@ -130,6 +133,7 @@ impl FetchStage {
             savepoint_serial: 0,
             hints: Vec::with_capacity(TABLES_EXPECTED),
             pages,
+            leaves: BTreeSet::new(),
             unlocked: Unlocked::default(),
             operations: 0,
             bytes: 0,
@@ -549,13 +553,17 @@ impl FetchStage {
     /// Keeps the leaf of `key`, and the branches that lead to it, as far as they are in memory.
     /// Returns false if one is not.
     fn keep_resident(&mut self, tree: &Tree, key: &[u8], leaf: PageId) -> bool {
-        let pages = &mut self.pages;
-        if pages.has(leaf) {
+        if self.leaves.contains(&leaf) {
             return true;
         }
+        let pages = &mut self.pages;
         let mut are_kept = pages.keep(leaf);
         let absent = tree.visit_branches(key, |branch| are_kept &= pages.keep(branch));
-        are_kept && absent.is_none()
+        let is_whole = are_kept && absent.is_none();
+        if is_whole {
+            self.leaves.insert(leaf);
+        }
+        is_whole
     }
 
     /// Keeps the leaf of `key`, and the branches that lead to it. Each may have been evicted since
@@ -565,6 +573,7 @@ impl FetchStage {
         if self.keep_resident(tree, key, leaf) {
             return;
         }
+        self.leaves.insert(leaf);
         self.keep(leaf).await;
         for _ in 0..ATTEMPTS {
             let mut branches = Vec::new();
