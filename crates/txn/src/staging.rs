@@ -25,9 +25,11 @@
 //!   leaves that the closure comes to, the branches above them, the space-map page of a write that
 //!   would allocate, and every page that had to be read. (Not kept are the pages of large values
 //!   that are in memory already.)
-//! - STAGING-6. Its operations are futures. Those of a task wait for pages without a thread. Those
-//!   of a thread read the pages themselves and are never pending, so one poll runs them to the end.
-//!   An operation whose future is dropped has changed nothing of the overlay and passed no record.
+//! - STAGING-6. A read or write of a key first tries one step that waits for nothing. If a page is
+//!   absent, it begins again as a future; the steps of cursors are futures always. Those of a task
+//!   wait for pages without a thread. Those of a thread read the pages themselves and are never
+//!   pending, so one poll runs them to the end. An operation whose future is dropped has changed
+//!   nothing of the overlay and passed no record.
 //!
 //! Algorithm
 //! : "High-Performance Transaction Processing in Charm", section 3.1.
