@@ -82,6 +82,21 @@ pub struct KeyName {
     pub key: KeySample,
 }
 
+/// A key of a table, named for the user.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableKey {
+    /// The table.
+    pub table: String,
+    /// The key.
+    pub key: KeySample,
+}
+
+impl fmt::Display for TableKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "key {} of table {:?}", self.key, self.table)
+    }
+}
+
 /// A lock, named by table and key for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LockName {
@@ -178,12 +193,27 @@ pub struct LockConflict {
 
 impl fmt::Display for LockConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} on {}", self.wanted, self.lock)?;
+        write!(f, "{} ({}) on {}", in_words(self.wanted), self.wanted, self.lock)?;
         for (at, (holder, mode)) in self.holders.iter().enumerate() {
             let lead = if at == 0 { ", held by" } else { " and" };
             write!(f, "{lead} {holder} in {mode}")?;
         }
         Ok(())
+    }
+}
+
+/// Returns a description of a mode by its name.
+fn in_words(mode: &str) -> &'static str {
+    match mode {
+        "SN" | "S" => "shared",
+        "XN" | "X" => "exclusive",
+        "NS" => "shared lock of the gap",
+        "NX" => "exclusive lock of the gap",
+        "SS" => "shared, with the gap,",
+        "XX" => "exclusive, with the gap,",
+        "SX" => "shared, with the gap exclusively,",
+        "XS" => "exclusive, with the gap shared,",
+        _ => "intent lock",
     }
 }
 

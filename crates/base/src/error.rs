@@ -3,10 +3,14 @@
 
 use std::{fmt, io, panic::Location, path::PathBuf, sync::Arc};
 
-use crate::{DeadlockCycle, LockConflict, LogKeeper, PageId, TxnId};
+use crate::{DeadlockCycle, KeySample, LockConflict, LogKeeper, PageId, TableKey, TxnId};
 
 /// `ENFILE` and `EMFILE` of Linux: the system's file table, or the process's, is full.
 const NO_FILE_DESCRIPTOR: [i32; 2] = [23, 24];
+
+/// The end of the messages of errors after which a transaction goes on with its locks and writes.
+const STILL_ACTIVE: &str =
+    "; a transaction is still active after this: end it, or roll it back to a savepoint";
 
 /// `Result` with the engine's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -163,7 +167,8 @@ pub enum Error {
         waited_us: u64,
     },
     /// The caller asked not to wait for a lock, and the lock could not be granted at once. The
-    /// transaction is still active.
+    /// transaction is still active, with its locks and what it has written; a savepoint that was
+    /// set before takes a part back (`Transaction::rollback_to`).
     WouldBlock {
         /// The lock, and transactions that held it, as far as known.
         conflict: Option<Arc<LockConflict>>,
@@ -182,10 +187,17 @@ pub enum Error {
     /// is over before the closure has returned: the closure should return, and will run again.
     /// Neither is ever the result of a transaction.
     Cancelled,
-    /// An insertion (`insert`) found the key present.
-    DuplicateKey,
-    /// An `update` or `delete` found the key absent. Closures may return this error too.
-    NotFound,
+    /// An insertion (`insert`) found the key present. The transaction is still active.
+    DuplicateKey {
+        /// The key and its table. The engine always names them.
+        at: Option<Arc<TableKey>>,
+    },
+    /// An `update` or `delete` found the key absent. The transaction is still active. Closures may
+    /// return this error too: [`Error::not_found`].
+    NotFound {
+        /// The key and its table. `None` if a closure has made the error.
+        at: Option<Arc<TableKey>>,
+    },
     /// The key is longer than this database allows.
     KeyTooLarge {
         /// Its length in bytes.
@@ -319,6 +331,26 @@ impl Error {
         Error::BrokenInvariant { what, place }
     }
 
+    /// Returns [`Error::NotFound`] without a key, for closures that do not find what they need.
+    pub fn not_found() -> Error {
+        Error::NotFound { at: None }
+    }
+
+    /// Names the key in [`Error::DuplicateKey`] and [`Error::NotFound`] if they name none. Returns
+    /// other errors as they are.
+    #[cold]
+    pub fn at_key(self, table: &str, key: &[u8]) -> Error {
+        let name = || {
+            let (table, key) = (table.to_owned(), KeySample::of(key));
+            Some(Arc::new(TableKey { table, key }))
+        };
+        match self {
+            Error::DuplicateKey { at: None } => Error::DuplicateKey { at: name() },
+            Error::NotFound { at: None } => Error::NotFound { at: name() },
+            other => other,
+        }
+    }
+
     /// Returns true if the same transaction may simply be run again: it was the victim of a
     /// deadlock, or a pipeline had no room for it. Returns false for a lock wait that was too long,
     /// since the program that has set the limit decides whether to wait once more.
@@ -402,7 +434,8 @@ impl fmt::Display for Error {
             }
             LockTimeout { waited_us, conflict } => {
                 write!(f, "lock not granted within {}", Micros(*waited_us))?;
-                conflict.iter().try_for_each(|conflict| write!(f, ": {conflict}"))
+                conflict.iter().try_for_each(|conflict| write!(f, ": {conflict}"))?;
+                f.write_str(STILL_ACTIVE)
             }
             ReadTimeout { page, waited_us } => write!(
                 f,
@@ -418,7 +451,8 @@ impl fmt::Display for Error {
             ),
             WouldBlock { conflict } => {
                 write!(f, "the lock is held and the caller asked not to wait")?;
-                conflict.iter().try_for_each(|conflict| write!(f, ": {conflict}"))
+                conflict.iter().try_for_each(|conflict| write!(f, ": {conflict}"))?;
+                f.write_str(STILL_ACTIVE)
             }
             SelfWait { conflict } => {
                 write!(
@@ -431,8 +465,10 @@ impl fmt::Display for Error {
                 conflict.iter().try_for_each(|conflict| write!(f, ": {conflict}"))
             }
             Cancelled => write!(f, "the wait was cancelled"),
-            DuplicateKey => write!(f, "the key exists already"),
-            NotFound => write!(f, "the key does not exist"),
+            DuplicateKey { at: None } => write!(f, "the key exists already"),
+            DuplicateKey { at: Some(at) } => write!(f, "{at} exists already"),
+            NotFound { at: None } => write!(f, "the key does not exist"),
+            NotFound { at: Some(at) } => write!(f, "{at} does not exist"),
             KeyTooLarge { len, max } => write!(f, "key of {len} bytes, at most {max} allowed"),
             ValueTooLarge { len, max } => write!(f, "value of {len} bytes, at most {max} allowed"),
             BadTableName { name } => write!(f, "bad table name {name:?}"),

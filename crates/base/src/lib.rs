@@ -7,6 +7,7 @@
 mod checksum;
 mod conflict;
 mod error;
+mod error_kind;
 pub mod failpoint;
 mod histogram;
 mod ids;
@@ -15,9 +16,10 @@ mod limits;
 pub use checksum::{crc32c, crc32c_append};
 pub use conflict::{
     DeadlockCycle, DeadlockMember, KEY_SAMPLE_LEN, KeyName, KeySample, LockConflict, LockName,
-    LogKeeper, TxnName,
+    LogKeeper, TableKey, TxnName,
 };
 pub use error::{Error, Result};
+pub use error_kind::ErrorKind;
 pub use histogram::{CoarseHistogram, Histogram, LogHistogram};
 pub use ids::{DatabaseId, Epoch, Lsn, LsnSpan, PageId, Salt, TreeId, TxnId};
 pub use limits::{

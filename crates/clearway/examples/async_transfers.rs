@@ -70,7 +70,7 @@ async fn transfer(db: Database, accounts: Table, client: u32) -> Result<()> {
     db.transact_async("transfer", async |mut tx| {
         for (account, is_source) in [(from, true), (to, false)] {
             let row = tx.get_for_update(&accounts, account.to_be_bytes()).await?;
-            let balance = number(&row.ok_or(Error::NotFound)?);
+            let balance = number(&row.ok_or_else(Error::not_found)?);
             let changed = match is_source {
                 true => balance.checked_sub(amount),
                 false => balance.checked_add(amount),

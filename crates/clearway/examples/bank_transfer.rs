@@ -87,7 +87,7 @@ fn transfer(tx: &mut Transaction, accounts: &Table, from: u64, to: u64, amount: 
 }
 
 fn read(tx: &mut Transaction, accounts: &Table, id: u64) -> Result<i64> {
-    let row = tx.get_for_update(accounts, id.to_be_bytes())?.ok_or(Error::NotFound)?;
+    let row = tx.get_for_update(accounts, id.to_be_bytes())?.ok_or_else(Error::not_found)?;
     Ok(decode(&row))
 }
 

@@ -118,7 +118,7 @@ async fn handle(db: &Database, stock: &Table, method: &str, path: &str) -> Resul
 async fn take(db: &Database, stock: &Table, item: &str) -> Result<(u16, String)> {
     let taken = db
         .transact_async("take", async |mut tx| {
-            let count = tx.get_for_update(stock, item).await?.ok_or(Error::NotFound)?;
+            let count = tx.get_for_update(stock, item).await?.ok_or_else(Error::not_found)?;
             let Some(rest) = number(&count).checked_sub(1) else { return tx.abort("sold out") };
             tx.put(stock, item, rest.to_be_bytes()).await?;
             Ok(rest)
@@ -127,7 +127,7 @@ async fn take(db: &Database, stock: &Table, item: &str) -> Result<(u16, String)>
     match taken {
         Ok(rest) => Ok((200, rest.to_string())),
         Err(Error::Aborted { reason }) => Ok((409, reason)),
-        Err(Error::NotFound) => Ok((404, "unknown".into())),
+        Err(Error::NotFound { .. }) => Ok((404, "unknown".into())),
         Err(error) => Err(error),
     }
 }

@@ -48,7 +48,7 @@ pub(crate) fn run(db: &Database) -> Result<()> {
     })?;
 
     let (left, logged) = db.transact("audit", |tx| {
-        let left = decode(&tx.get(&stock, ITEM)?.ok_or(Error::NotFound)?);
+        let left = decode(&tx.get(&stock, ITEM)?.ok_or_else(Error::not_found)?);
         let logged = tx.scan(&sales, ..).try_fold(0, |n, sale| sale.map(|_| n + 1))?;
         Ok((left, logged))
     })?;
@@ -75,7 +75,7 @@ fn sell(db: &Database, stock: &Table, sales: &Table, clerk: u32) -> Result<u64> 
         }
         number += 1;
         in_flight.push_back(db.submit("sell", |tx| {
-            let row = tx.get_for_update(stock, ITEM)?.ok_or(Error::NotFound)?;
+            let row = tx.get_for_update(stock, ITEM)?.ok_or_else(Error::not_found)?;
             let left = decode(&row);
             if left == 0 {
                 return Ok(false);

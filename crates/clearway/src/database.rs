@@ -436,7 +436,8 @@ impl Database {
     /// let limit = LockWait::For(Duration::from_millis(5));
     /// let late = clerk.get_for_update_with(&stock, b"bolt", limit);
     /// let message = late.unwrap_err().to_string();
-    /// assert!(message.contains("XN on key \"bolt\" of table \"stock\", held by \"buy\""));
+    /// let lock = r#"exclusive (XN) on key "bolt" of table "stock", held by "buy""#;
+    /// assert!(message.contains(lock));
     /// drop(clerk);
     ///
     /// let waits = db.lock_waits();

@@ -14,7 +14,7 @@
 //!
 //!     // Runs the closure, again if it is a deadlock's victim, and returns once it is durable.
 //!     db.transact("withdraw", |tx| {
-//!         let row = tx.get_for_update(&accounts, b"alice")?.ok_or(Error::NotFound)?;
+//!         let row = tx.get_for_update(&accounts, b"alice")?.ok_or_else(Error::not_found)?;
 //!         let balance = u64::from_be_bytes(row.try_into().unwrap_or_default());
 //!         if balance < amount {
 //!             return tx.abort("insufficient funds");
@@ -282,9 +282,9 @@ mod timings;
 
 pub use async_transaction::{AsyncScan, AsyncTransaction};
 pub use clearway_base::{
-    DatabaseId, DeadlockCycle, DeadlockMember, Epoch, Error, Histogram, KEY_LEN_MAX,
+    DatabaseId, DeadlockCycle, DeadlockMember, Epoch, Error, ErrorKind, Histogram, KEY_LEN_MAX,
     KEY_SAMPLE_LEN, KeySample, LockConflict, LockName, LogKeeper, Lsn, PageId, Result,
-    TABLE_NAME_LEN_MAX, TreeId, TxnId, TxnName, VALUE_LEN_MAX,
+    TABLE_NAME_LEN_MAX, TableKey, TreeId, TxnId, TxnName, VALUE_LEN_MAX,
 };
 pub use clearway_lock::{AbsoluteMode, LockStats};
 pub use clearway_log::LogStats;

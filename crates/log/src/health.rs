@@ -76,10 +76,10 @@ mod tests {
     fn the_first_failure_stays() {
         let health = Health::default();
         assert!(health.check().is_ok());
-        assert!(health.poison(Error::NotFound));
-        assert!(!health.poison(Error::DuplicateKey));
+        assert!(health.poison(Error::not_found()));
+        assert!(!health.poison(Error::DuplicateKey { at: None }));
         health.close();
-        assert!(matches!(health.cause().as_deref(), Some(Error::NotFound)));
+        assert!(matches!(health.cause().as_deref(), Some(Error::NotFound { .. })));
         assert!(matches!(health.check(), Err(Error::Poisoned { .. })));
     }
 
@@ -88,7 +88,7 @@ mod tests {
         let health = Health::default();
         health.close();
         assert!(matches!(health.check(), Err(Error::Closed)));
-        health.poison(Error::NotFound);
+        health.poison(Error::not_found());
         assert!(matches!(health.check(), Err(Error::Poisoned { .. })));
     }
 }

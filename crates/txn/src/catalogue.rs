@@ -328,7 +328,7 @@ mod tests {
         assert!(matches!(refused, Err(Error::LockTimeout { .. })), "{refused:?}");
         assert!(begun.elapsed() >= DROP_WAIT);
         let text = refused.unwrap_err().to_string();
-        let expected = "lock not granted within 1 s: X on table \"t\", held by ";
+        let expected = "lock not granted within 1 s: exclusive (X) on table \"t\", held by ";
         assert!(text.starts_with(expected), "{text}");
         // Nothing has happened.
         own.put(&table, b"k", b"w").unwrap();

@@ -613,12 +613,12 @@ pub(crate) fn run_to_end<F: Future>(operation: F) -> F::Output {
 
 /// Refuses an absent key, as an update and a deletion do.
 pub(crate) fn must_be_present(is_present: bool) -> Result<()> {
-    if is_present { Ok(()) } else { Err(Error::NotFound) }
+    if is_present { Ok(()) } else { Err(Error::not_found()) }
 }
 
 /// Refuses a key that is present, as an insertion does.
 pub(crate) fn must_be_absent(is_present: bool) -> Result<()> {
-    if is_present { Err(Error::DuplicateKey) } else { Ok(()) }
+    if is_present { Err(Error::DuplicateKey { at: None }) } else { Ok(()) }
 }
 
 /// Accepts both, as a `put` does.

@@ -526,6 +526,7 @@ impl Transaction {
         self.or_fetch(done, |stage| {
             stage.write(table, key, Some(value), staging::must_be_absent).map(drop)
         })
+        .map_err(|error| error.at_key(table.name(), key))
     }
 
     /// Sets the value of `key`, adding the key if need be. Returns true if it was there.
@@ -547,6 +548,7 @@ impl Transaction {
         self.or_fetch(done, |stage| {
             stage.write(table, key, Some(value), staging::must_be_present).map(drop)
         })
+        .map_err(|error| error.at_key(table.name(), key))
     }
 
     /// Removes a key.
@@ -560,6 +562,7 @@ impl Transaction {
         self.or_fetch(done, |stage| {
             stage.write(table, key, None, staging::must_be_present).map(drop)
         })
+        .map_err(|error| error.at_key(table.name(), key))
     }
 
     /// Locks a whole table. From then on this transaction takes no locks on keys for its reads and,

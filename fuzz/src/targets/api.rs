@@ -152,7 +152,7 @@ impl World {
                 let result = txn.insert(&table, &key, &value);
                 match result {
                     Ok(()) if !map.contains_key(&key) => drop(map.insert(key, value)),
-                    Err(Error::DuplicateKey) if map.contains_key(&key) => {}
+                    Err(Error::DuplicateKey { .. }) if map.contains_key(&key) => {}
                     Err(Error::LogFull { .. }) => return self.give_up(),
                     other => return Err(format!("insert: {other:?}")),
                 }
@@ -164,13 +164,13 @@ impl World {
             },
             4 => match txn.update(&table, &key, &value) {
                 Ok(()) if map.contains_key(&key) => drop(map.insert(key, value)),
-                Err(Error::NotFound) if !map.contains_key(&key) => {}
+                Err(Error::NotFound { .. }) if !map.contains_key(&key) => {}
                 Err(Error::LogFull { .. }) => return self.give_up(),
                 other => return Err(format!("update: {other:?}")),
             },
             5 => match txn.delete(&table, &key) {
                 Ok(()) if map.remove(&key).is_some() => {}
-                Err(Error::NotFound) if !map.contains_key(&key) => {}
+                Err(Error::NotFound { .. }) if !map.contains_key(&key) => {}
                 Err(Error::LogFull { .. }) => return self.give_up(),
                 other => return Err(format!("delete: {other:?}")),
             },
@@ -199,7 +199,7 @@ impl World {
             match (result, step) {
                 (Ok(()), Step::Put { key, value }) => drop(map.insert(key, value)),
                 (Ok(()), Step::Delete { key }) if map.remove(&key).is_some() => {}
-                (Err(Error::NotFound), Step::Delete { key }) if !map.contains_key(&key) => {}
+                (Err(Error::NotFound { .. }), Step::Delete { key }) if !map.contains_key(&key) => {}
                 (Err(Error::LogFull { .. }), _) => return self.give_up(),
                 (Err(error), step) => {
                     let call = match step {

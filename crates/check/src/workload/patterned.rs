@@ -62,7 +62,7 @@ impl Patterned {
             match step {
                 Step::Put { key, value } => drop(tx.put(&self.table, key, value)?),
                 Step::Delete { key } => match tx.delete(&self.table, key) {
-                    Ok(()) | Err(Error::NotFound) => {}
+                    Ok(()) | Err(Error::NotFound { .. }) => {}
                     Err(error) => return Err(error),
                 },
             }

@@ -280,7 +280,7 @@ impl Access for EngineAccess<'_> {
 
     fn remove(&mut self, place: Place, key: u64) -> Result<()> {
         match self.tx.delete(&self.store.table(place), self.store.key(key)) {
-            Err(Error::NotFound) => Ok(()),
+            Err(Error::NotFound { .. }) => Ok(()),
             result => result,
         }
     }

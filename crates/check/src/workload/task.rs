@@ -240,7 +240,7 @@ impl Access for TaskAccess<'_> {
     fn remove(&mut self, place: Place, key: u64) -> Result<()> {
         let (table, key) = (self.store.table(place), self.store.key(key));
         match self.run(async move |tx| tx.delete(&table, &key).await) {
-            Err(Error::NotFound) => Ok(()),
+            Err(Error::NotFound { .. }) => Ok(()),
             result => result,
         }
     }

@@ -88,11 +88,11 @@ fn an_error_that_reveals_what_was_read_is_withheld_and_blocks_no_thread() {
     let first = db.submit("insert", |tx| tx.insert(&table, b"key", b"")).unwrap();
     match db.submit("again", |tx| tx.insert(&table, b"key", b"")) {
         Ok(second) => {
-            assert!(matches!(second.wait(), Err(Error::DuplicateKey)));
+            assert!(matches!(second.wait(), Err(Error::DuplicateKey { .. })));
             assert!(first.is_ready(), "the error revealed a commit that could still be lost");
         }
         // On a slow machine the flush may be over.
-        Err(error) => assert!(first.is_ready() && matches!(error, Error::DuplicateKey)),
+        Err(error) => assert!(first.is_ready() && matches!(error, Error::DuplicateKey { .. })),
     }
     // Nothing was read that is not durable: the error needs no Pending.
     let refused = db.submit("refuse", |tx| tx.abort::<()>("no"));

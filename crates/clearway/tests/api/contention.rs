@@ -114,10 +114,12 @@ fn a_time_out_names_the_lock_the_limit_and_the_holder() {
     let error = waiter.get_for_update_with(&table, long, limit).unwrap_err();
     let message = error.to_string();
     let name = format!("\"{}\"… (100 bytes)", "k".repeat(64));
-    let start = format!("lock not granted within 3 ms: XN on key {name} of table \"accounts\"");
+    let start =
+        format!("lock not granted within 3 ms: exclusive (XN) on key {name} of table \"accounts\"");
     assert!(message.starts_with(&start), "{message}");
     assert!(
-        message.contains(", held by \"transfer\" (transaction ") && message.ends_with(" in XN")
+        message.contains(", held by \"transfer\" (transaction ")
+            && message.contains(" in XN; a transaction is still active")
     );
     // The limit was for that call only: the next call has the database's limit, here none.
     thread::scope(|scope| {
@@ -141,7 +143,9 @@ fn a_drop_that_waits_is_counted_and_its_time_out_names_the_table_and_its_user() 
     let error = db.drop_table("busy").unwrap_err();
     let message = error.to_string();
     assert!(
-        message.starts_with("lock not granted within 3 ms: X on table \"busy\", held by \"user\""),
+        message.starts_with(
+            "lock not granted within 3 ms: exclusive (X) on table \"busy\", held by \"user\""
+        ),
         "{message}"
     );
     let Error::LockTimeout { conflict: Some(conflict), .. } = &error else { panic!("{error:?}") };
@@ -365,9 +369,9 @@ fn absent_key_at_which_a_page_begins_is_locked_itself() {
     let locks_out = |key: &[u8], other: &[u8]| {
         let (mut first, mut second) = (db.begin(), db.begin());
         second.lock_wait(LockWait::Never);
-        assert!(matches!(first.update(&t, key, b""), Err(Error::NotFound)));
+        assert!(matches!(first.update(&t, key, b""), Err(Error::NotFound { .. })));
         match second.update(&t, other, b"") {
-            Err(Error::NotFound) => false,
+            Err(Error::NotFound { .. }) => false,
             Err(Error::WouldBlock { .. }) => true,
             result => panic!("{result:?}"),
         }

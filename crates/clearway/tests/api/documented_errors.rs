@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use clearway::ErrorKind;
 use clearway_testkit::errors::{CALLS, Call};
 
 /// A public method that returns a `Result`, and its documentation.
@@ -154,4 +155,21 @@ fn the_table_has_no_call_that_is_gone() {
     let is_there = |call: &&Call| methods.iter().any(|method| method.name == call.name);
     let gone: Vec<_> = CALLS.iter().filter(|call| !is_there(call)).map(|call| call.name).collect();
     assert!(gone.is_empty(), "{gone:?}");
+}
+
+#[test]
+fn the_catalogue_has_a_row_for_each_kind_of_error() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors.md");
+    let page = fs::read_to_string(page).unwrap();
+    let rows: Vec<Vec<&str>> = page
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect();
+    let named: Vec<&str> = rows.iter().map(|row| row[0].trim_matches('`')).collect();
+    let kinds: Vec<&str> = ErrorKind::ALL.iter().map(|kind| kind.name()).collect();
+    assert_eq!(named, kinds);
+    for row in rows {
+        assert!(row.len() == 4 && row.iter().all(|cell| !cell.is_empty()), "{row:?}");
+    }
 }

@@ -8,6 +8,7 @@ mod closing;
 mod commit_modes;
 mod contention;
 mod documented_errors;
+mod error_names;
 mod failing_disk;
 mod get_many;
 mod model;

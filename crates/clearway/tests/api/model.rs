@@ -183,7 +183,7 @@ impl Run {
         let present = self.current.contains_key(key);
         let (tx, table) = self.tx();
         match tx.insert(table, key, &value) {
-            Err(Error::DuplicateKey) => assert!(present, "insert found what is not there"),
+            Err(Error::DuplicateKey { .. }) => assert!(present, "insert found what is not there"),
             result => {
                 result.unwrap();
                 assert!(!present, "insert overwrote");
@@ -203,7 +203,7 @@ impl Run {
         let present = self.current.contains_key(key);
         let (tx, table) = self.tx();
         match tx.update(table, key, &value) {
-            Err(Error::NotFound) => assert!(!present, "update missed what is there"),
+            Err(Error::NotFound { .. }) => assert!(!present, "update missed what is there"),
             result => {
                 result.unwrap();
                 assert!(present, "update of what is not there");
@@ -215,7 +215,7 @@ impl Run {
     fn delete(&mut self, key: &[u8]) {
         let (tx, table) = self.tx();
         match tx.delete(table, key) {
-            Err(Error::NotFound) => assert!(!self.current.contains_key(key), "delete"),
+            Err(Error::NotFound { .. }) => assert!(!self.current.contains_key(key), "delete"),
             result => {
                 result.unwrap();
                 assert!(self.current.remove(key).is_some(), "delete of what is not there");

@@ -85,10 +85,10 @@ fn an_aborted_closure_leaves_nothing() {
 fn writes_report_whether_the_key_was_present() {
     let (db, t) = with_table();
     db.transact("write", |tx| {
-        assert!(matches!(tx.update(&t, b"k", b"1"), Err(Error::NotFound)));
-        assert!(matches!(tx.delete(&t, b"k"), Err(Error::NotFound)));
+        assert!(matches!(tx.update(&t, b"k", b"1"), Err(Error::NotFound { .. })));
+        assert!(matches!(tx.delete(&t, b"k"), Err(Error::NotFound { .. })));
         tx.insert(&t, b"k", b"1")?;
-        assert!(matches!(tx.insert(&t, b"k", b"2"), Err(Error::DuplicateKey)));
+        assert!(matches!(tx.insert(&t, b"k", b"2"), Err(Error::DuplicateKey { .. })));
         assert!(tx.put(&t, b"k", b"3")?);
         assert!(!tx.put(&t, b"l", b"4")?);
         tx.update(&t, b"l", b"5")?;

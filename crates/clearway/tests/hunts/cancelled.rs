@@ -229,7 +229,7 @@ fn dropped_operation_has_had_no_effect() {
                         let delete = tx.delete(&bank.accounts, key(account));
                         match polled(polls, delete).await {
                             Some(Ok(())) => Some(None),
-                            Some(Err(Error::NotFound)) | None => None,
+                            Some(Err(Error::NotFound { .. })) | None => None,
                             Some(Err(error)) => panic!("{error}"),
                         }
                     }

@@ -50,7 +50,7 @@ fn error_and_panic_of_the_fetch_stage_are_dropped() {
     let table = db.table("t").unwrap();
     for round in 0..3 {
         let result = db.transact("fails at first", |tx| match tx.stage() {
-            Stage::Fetch if round == 0 => Err(Error::NotFound),
+            Stage::Fetch if round == 0 => Err(Error::not_found()),
             Stage::Fetch if round == 1 => panic!("in the fetch stage"),
             Stage::Fetch => tx.abort("in the fetch stage"),
             Stage::Operate => tx.put(&table, "a", "b"),
@@ -60,8 +60,8 @@ fn error_and_panic_of_the_fetch_stage_are_dropped() {
     let counted = stats(&db, "fails at first");
     assert_eq!((counted.fetches, counted.fetch_panics, counted.operates), (3, 1, 3));
     // Those of the operate stage are not.
-    let failed: Result<(), Error> = db.transact("fails", |_| Err(Error::NotFound));
-    assert!(matches!(failed, Err(Error::NotFound)));
+    let failed: Result<(), Error> = db.transact("fails", |_| Err(Error::not_found()));
+    assert!(matches!(failed, Err(Error::NotFound { .. })));
     let panicked: Result<(), Error> = db.transact("panics", |_| panic!("in both"));
     assert!(matches!(panicked, Err(Error::Panicked { .. })));
 }
@@ -276,7 +276,7 @@ fn panic_and_error_after_a_conversion_are_dropped() {
             }
             match runs {
                 1 if panics => panic!("after the conversion"),
-                1 => Err(Error::NotFound),
+                1 => Err(Error::not_found()),
                 _ => Ok(runs),
             }
         });
@@ -516,7 +516,7 @@ fn fetch_stage_whose_key_was_taken_meanwhile_is_repeated() {
             tx.get(&table, key(1))?;
             tx.insert(&table, "next", "v")
         });
-        assert!(matches!(refused, Err(Error::DuplicateKey)));
+        assert!(matches!(refused, Err(Error::DuplicateKey { .. })));
         assert_eq!(runs, 3, "{policy:?}");
         drop(db.begin().scan(&table, ..).count());
     }

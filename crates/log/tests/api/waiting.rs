@@ -268,7 +268,7 @@ fn a_failure_elsewhere_fails_the_waiters_though_the_log_could_go_on() {
     let go = stall(&faults);
     let end = insert(&log, 1, 100).unwrap().end;
     assert!(is_pending(&log, end));
-    log.poison(Error::NotFound);
+    log.poison(Error::not_found());
     assert!(is_unknown(log.wait_durable(end)));
     drop(go);
     drop(log.close());
@@ -287,7 +287,7 @@ fn an_insert_that_waits_for_room_gets_the_failure() {
         while log.stats().ring_waits == 0 {
             std::thread::yield_now();
         }
-        log.poison(Error::NotFound);
+        log.poison(Error::not_found());
         drop(go);
         let failed = inserter.join().unwrap().expect("the ring is too small for all");
         assert!(matches!(failed, Err(Error::Poisoned { .. })));

@@ -454,8 +454,8 @@ impl Session {
             (Ok(Returned::WasThere(was_there)), _) => (was_there, true),
             (Ok(_), Verb::Insert(_)) => (false, true),
             (Ok(_), _) => (true, true),
-            (Err(Interrupt::Failed(Error::DuplicateKey)), Verb::Insert(_)) => (true, false),
-            (Err(Interrupt::Failed(Error::NotFound)), Verb::Update(_) | Verb::Delete) => {
+            (Err(Interrupt::Failed(Error::DuplicateKey { .. })), Verb::Insert(_)) => (true, false),
+            (Err(Interrupt::Failed(Error::NotFound { .. })), Verb::Update(_) | Verb::Delete) => {
                 (false, false)
             }
             (Err(interrupt), _) => return Ok(Err(interrupt)),

@@ -46,7 +46,7 @@ impl Delete {
         let found = tree.lock_for_write(ctx, node, key, known, Absent::Read, &mut self.waited)?;
         let slot = match found {
             Ok(slot) if !node.is_ghost(slot) => slot,
-            _ => return Err(Error::NotFound.into()),
+            _ => return Err(Error::not_found().into()),
         };
         let (old, overflow) = (node.value(slot), node.is_overflow(slot));
         let change = Change::Delete { old, overflow };

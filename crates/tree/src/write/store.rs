@@ -204,8 +204,8 @@ impl<'a> Store<'a> {
         // because of that is a serializable read.
         let live = found.is_ok_and(|slot| !node.is_ghost(slot));
         match goal {
-            Goal::Insert if live => return Err(Error::DuplicateKey.into()),
-            Goal::Update if !live => return Err(Error::NotFound.into()),
+            Goal::Insert if live => return Err(Error::DuplicateKey { at: None }.into()),
+            Goal::Update if !live => return Err(Error::not_found().into()),
             _ => {}
         }
         let Some(stored) = stored else { return Ok(LeafStep::Chain) };

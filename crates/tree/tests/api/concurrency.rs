@@ -65,11 +65,11 @@ fn moving_records_are_never_counted_twice_or_missed() {
             let rolls_back = random.below(5) == 0;
             moved += u64::from(transact(&db, &tree, |txn| {
                 match txn.delete(&tree, &key(from)) {
-                    Err(Error::NotFound) => return Ok(false),
+                    Err(Error::NotFound { .. }) => return Ok(false),
                     result => result?,
                 }
                 match txn.insert(&tree, &key(to), b"moved") {
-                    Err(Error::DuplicateKey) => return Ok(false),
+                    Err(Error::DuplicateKey { .. }) => return Ok(false),
                     result => result?,
                 }
                 Ok(!rolls_back)

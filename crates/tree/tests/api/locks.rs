@@ -141,11 +141,11 @@ fn point_operations_take_the_modes_of_algorithms_1_and_2() {
     let delete = locks(&mut |txn, _| txn.delete(&tree, b"d").unwrap());
     assert_eq!(delete, [('d', M::XN)]);
     let missing = locks(&mut |txn, _| {
-        assert!(matches!(txn.delete(&tree, b"e"), Err(Error::NotFound)));
+        assert!(matches!(txn.delete(&tree, b"e"), Err(Error::NotFound { .. })));
     });
     assert_eq!(missing, [('d', M::NS)]);
     let duplicate = locks(&mut |txn, _| {
-        assert!(matches!(txn.insert(&tree, b"d", b""), Err(Error::DuplicateKey)));
+        assert!(matches!(txn.insert(&tree, b"d", b""), Err(Error::DuplicateKey { .. })));
     });
     assert_eq!(duplicate, [('d', M::XN)]);
 }
@@ -161,7 +161,7 @@ fn update_read_of_an_absent_key_lets_only_its_reader_insert() {
     assert!(would_block(two.insert(&tree, b"c", b"")));
     one.insert(&tree, b"c", b"1").unwrap();
     one.commit(&tree);
-    assert!(matches!(two.insert(&tree, b"c", b""), Err(Error::DuplicateKey)));
+    assert!(matches!(two.insert(&tree, b"c", b""), Err(Error::DuplicateKey { .. })));
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn merge_keeps_a_fence_that_is_locked() {
         let mut deleter = no_wait(&db);
         for other in (0..100).filter(|&other| other != n) {
             match deleter.delete(&tree, &key(other)) {
-                Ok(()) | Err(Error::NotFound | Error::WouldBlock { .. }) => {}
+                Ok(()) | Err(Error::NotFound { .. } | Error::WouldBlock { .. }) => {}
                 Err(error) => panic!("{error}"),
             }
         }

@@ -64,7 +64,7 @@ impl Run {
         match self.random.below(8) + if self.shrinking { 4 } else { 0 } {
             0..3 => match tree.insert(txn, &mut self.hint, &key, &value) {
                 Ok(()) => assert!(model.insert(key, value).is_none()),
-                Err(Error::DuplicateKey) => assert!(known),
+                Err(Error::DuplicateKey { .. }) => assert!(known),
                 Err(error) => panic!("{error}"),
             },
             3 | 4 => {
@@ -73,12 +73,12 @@ impl Run {
             }
             5 => match tree.update(txn, &mut self.hint, &key, &value) {
                 Ok(()) => assert!(model.insert(key, value).is_some()),
-                Err(Error::NotFound) => assert!(!known),
+                Err(Error::NotFound { .. }) => assert!(!known),
                 Err(error) => panic!("{error}"),
             },
             _ => match tree.delete(txn, &mut self.hint, &key) {
                 Ok(()) => assert!(model.remove(&key).is_some()),
-                Err(Error::NotFound) => assert!(!known),
+                Err(Error::NotFound { .. }) => assert!(!known),
                 Err(error) => panic!("{error}"),
             },
         }

@@ -50,6 +50,11 @@ trait TaskOperation {
     /// Runs the operation in a fetch stage.
     async fn fetch(&mut self, stage: &mut FetchStage, table: &Table) -> Result<Self::Value>;
 
+    /// Returns the operation's key, if it has one, for errors.
+    fn key(&self) -> Option<&[u8]> {
+        None
+    }
+
     /// Returns the leaf that the operation has come to, if its hint does not say it.
     fn leaf(&self) -> Option<PageId> {
         None
@@ -143,6 +148,10 @@ struct Write<K, V> {
 impl<K: AsRef<[u8]>, V: AsRef<[u8]>> TaskOperation for Write<K, V> {
     type Value = ();
 
+    fn key(&self) -> Option<&[u8]> {
+        Some(self.key.as_ref())
+    }
+
     #[inline]
     fn mode(&self) -> IntentMode {
         IntentMode::IX
@@ -187,6 +196,10 @@ struct Deletion<K> {
 
 impl<K: AsRef<[u8]>> TaskOperation for Deletion<K> {
     type Value = ();
+
+    fn key(&self) -> Option<&[u8]> {
+        Some(self.key.as_ref())
+    }
 
     #[inline]
     fn mode(&self) -> IntentMode {
@@ -321,10 +334,14 @@ impl Transaction {
             }
             Err(error) => Err(error),
         };
-        match (self.after_task(result).await, self.stage()) {
+        let result = match (self.after_task(result).await, self.stage()) {
             (Err(_), Some(stage)) => operation.fetch(stage, table).await,
             (result, _) => result,
-        }
+        };
+        result.map_err(|error| match operation.key() {
+            Some(key) => error.at_key(table.name(), key),
+            None => error,
+        })
     }
 
     async fn run_to_end<O: TaskOperation>(

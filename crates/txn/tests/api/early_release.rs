@@ -62,7 +62,7 @@ fn reader_of_undurable_data_waits_for_its_writer() {
         ("deleted key", |txn, t| assert!(txn.get(t, b"e").unwrap().is_none())),
         ("scan", |txn, t| assert_eq!(read_all(txn, t).unwrap().len(), 3)),
         ("duplicate", |txn, t| {
-            assert!(matches!(txn.insert(t, b"d", b"x"), Err(Error::DuplicateKey)));
+            assert!(matches!(txn.insert(t, b"d", b"x"), Err(Error::DuplicateKey { .. })));
         }),
         ("descending", |txn, t| {
             let (low, high) = (Bound::Unbounded, Bound::Unbounded);

@@ -256,7 +256,7 @@ fn invariant_03_safe_results_no_result_before_its_tags_are_durable() {
         ("update", |txn, t| txn.update(t, b"inserted", b"newer").unwrap()),
         ("reinsert", |txn, t| txn.insert(t, b"deleted", b"newer").unwrap()),
         ("duplicate", |txn, t| {
-            assert!(matches!(txn.insert(t, b"changed", b"x"), Err(Error::DuplicateKey)));
+            assert!(matches!(txn.insert(t, b"changed", b"x"), Err(Error::DuplicateKey { .. })));
         }),
     ];
     let mut acks = vec![written.ack];

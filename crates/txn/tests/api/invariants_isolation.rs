@@ -98,7 +98,7 @@ fn ghosts(engine: &Engine, table: &Table) -> u64 {
 /// Deletes a key if it is there.
 fn remove(txn: &mut Transaction, table: &Table, key: &str) -> Result<()> {
     match txn.delete(table, key.as_bytes()) {
-        Err(Error::NotFound) => Ok(()),
+        Err(Error::NotFound { .. }) => Ok(()),
         result => result,
     }
 }

@@ -65,17 +65,17 @@ impl Model {
             }
             3..5 => match txn.insert(&table, &key, &value) {
                 Ok(()) => assert!(model.insert(key, value).is_none()),
-                Err(Error::DuplicateKey) => assert!(model.contains_key(&key)),
+                Err(Error::DuplicateKey { .. }) => assert!(model.contains_key(&key)),
                 Err(error) => panic!("{error}"),
             },
             5..7 => match txn.update(&table, &key, &value) {
                 Ok(()) => assert!(model.insert(key, value).is_some()),
-                Err(Error::NotFound) => assert!(!model.contains_key(&key)),
+                Err(Error::NotFound { .. }) => assert!(!model.contains_key(&key)),
                 Err(error) => panic!("{error}"),
             },
             7..10 => match txn.delete(&table, &key) {
                 Ok(()) => assert!(model.remove(&key).is_some()),
-                Err(Error::NotFound) => assert!(!model.contains_key(&key)),
+                Err(Error::NotFound { .. }) => assert!(!model.contains_key(&key)),
                 Err(error) => panic!("{error}"),
             },
             10 => assert_eq!(txn.get(&table, &key).unwrap().as_ref(), model.get(&key)),

@@ -24,9 +24,9 @@ fn committed_changes_are_seen_by_the_next() {
     let mut txn = engine.begin();
     assert!(txn.put(&table, b"b", b"3").unwrap());
     txn.update(&table, b"a", b"4").unwrap();
-    assert!(matches!(txn.insert(&table, b"a", b"5"), Err(Error::DuplicateKey)));
-    assert!(matches!(txn.update(&table, b"z", b"5"), Err(Error::NotFound)));
-    assert!(matches!(txn.delete(&table, b"z"), Err(Error::NotFound)));
+    assert!(matches!(txn.insert(&table, b"a", b"5"), Err(Error::DuplicateKey { .. })));
+    assert!(matches!(txn.update(&table, b"z", b"5"), Err(Error::NotFound { .. })));
+    assert!(matches!(txn.delete(&table, b"z"), Err(Error::NotFound { .. })));
     txn.insert(&table, b"c", b"5").unwrap();
     txn.delete(&table, b"b").unwrap();
     commit(&engine, txn);

@@ -148,8 +148,8 @@ fn done(result: Result<()>) -> Result<String> {
 fn named(error: &Error) -> String {
     match error {
         Error::Deadlock { .. } => "deadlock".into(),
-        Error::DuplicateKey => "duplicate".into(),
-        Error::NotFound => "absent".into(),
+        Error::DuplicateKey { .. } => "duplicate".into(),
+        Error::NotFound { .. } => "absent".into(),
         Error::WouldBlock { .. } => "would block".into(),
         other => format!("error: {other}"),
     }

@@ -179,7 +179,7 @@ fn error_and_panic_of_an_asynchronous_fetch_stage_are_dropped() {
                 runs.set(runs.get() + 1);
                 tx.put(&table, key(round * 7000), "v").await?;
                 match (runs.get(), round) {
-                    (1, 0) => Err(Error::NotFound),
+                    (1, 0) => Err(Error::not_found()),
                     (1, 1) => panic!("in the fetch stage"),
                     (run, _) => Ok(run),
                 }
