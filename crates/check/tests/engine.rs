@@ -32,7 +32,7 @@ fn record_and_check_in(store: &EngineStore, settings: &Settings) {
 fn evict_until(database: &Database, ends: &AtomicBool) {
     let table = database.table("large").unwrap();
     let mut tx = database.begin();
-    (0..150u8).for_each(|row| _ = tx.put(&table, [row], [7; 12_000]).unwrap());
+    (0..150u8).for_each(|row| tx.put(&table, [row], [7; 12_000]).unwrap());
     tx.commit().unwrap();
     let mut value = Vec::new();
     while !ends.load(Relaxed) {

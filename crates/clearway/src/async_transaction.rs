@@ -130,8 +130,7 @@ impl AsyncTransaction {
         self.tx.inner.insert_as_task(&table.inner, key, value)
     }
 
-    /// Inserts a key or replaces its value, like [`Transaction::put`]. Returns true if the key was
-    /// present.
+    /// Inserts a key or replaces its value, like [`Transaction::put`].
     ///
     /// # Errors
     /// Those of [`Transaction::put`].
@@ -141,8 +140,9 @@ impl AsyncTransaction {
         table: &Table,
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
-    ) -> impl Future<Output = Result<bool>> {
-        self.tx.inner.put_as_task(&table.inner, key, value)
+    ) -> impl Future<Output = Result<()>> {
+        let put = self.tx.inner.put_as_task(&table.inner, key, value);
+        async move { put.await.map(drop) }
     }
 
     /// Replaces the value of a key, like [`Transaction::update`].
@@ -223,7 +223,7 @@ impl AsyncTransaction {
         self.open_scan(table, range, Direction::Ascending, ReadIntent::Update).await
     }
 
-    async fn open_scan(
+    pub(crate) async fn open_scan(
         &mut self,
         table: &Table,
         range: impl KeyRange,
@@ -248,7 +248,7 @@ impl AsyncTransaction {
         self.open_cursor(table, range, direction, ReadIntent::Read).await
     }
 
-    async fn open_cursor(
+    pub(crate) async fn open_cursor(
         &mut self,
         table: &Table,
         range: impl KeyRange,
@@ -272,7 +272,7 @@ impl AsyncTransaction {
         }))
     }
 
-    async fn advance(&mut self, cursor: &mut Cursor) -> Result<bool> {
+    pub(crate) async fn advance(&mut self, cursor: &mut Cursor) -> Result<bool> {
         cursor.inner.advance_as_task(&mut self.tx.inner).await
     }
 

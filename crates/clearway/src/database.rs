@@ -200,8 +200,8 @@ impl Database {
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
     /// let words = db.table("words")?;
-    /// let known = db.transact("learn", |tx| tx.put(&words, b"lock", b"logical"))?;
-    /// assert!(!known);
+    /// let known = db.transact("learn", |tx| tx.replace(&words, b"lock", b"logical"))?;
+    /// assert_eq!(known, None);
     /// # Ok::<(), clearway::Error>(())
     /// ```
     ///
@@ -324,7 +324,7 @@ impl Database {
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
     /// let events = db.table("events")?;
     /// let log = db.spawn("log", async move |mut tx| tx.put(&events, "now", "it happened").await)?;
-    /// assert!(!log.wait()?); // or log.await
+    /// log.wait()?; // or log.await
     /// # Ok::<(), clearway::Error>(())
     /// ```
     ///

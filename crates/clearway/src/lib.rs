@@ -265,9 +265,11 @@ mod staging;
 mod table;
 
 mod async_transaction;
+mod async_verbs;
 mod pending;
 mod pipeline;
 mod transaction;
+mod verbs;
 
 mod range;
 mod scan;

@@ -36,7 +36,7 @@ use crate::{statistics::Shard, timings::Timed};
 /// # let t = db.table("t")?;
 /// let pending = db.submit("put", |tx| tx.put(&t, b"k", b"v"))?;
 /// // … other work …
-/// assert!(!pending.wait()?);
+/// pending.wait()?;
 /// # Ok::<(), clearway::Error>(())
 /// ```
 #[must_use = "the transaction's outcome is known only from its Pending"]

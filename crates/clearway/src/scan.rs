@@ -81,13 +81,41 @@ impl Cursor {
         Ok(found.then(|| self.inner.entry()))
     }
 
+    /// Goes forward: the next step returns the first entry at `key` or behind it, in the order of
+    /// the cursor's direction. Does nothing if the cursor is there or behind it already. What lies
+    /// between is neither read nor locked.
+    ///
+    /// ```
+    /// use clearway::Direction;
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let orders = db.table("orders")?;
+    /// db.transact("one of each", |tx| {
+    ///     for key in ["ann/1", "ann/2", "bob/1", "eve/1", "eve/2"] {
+    ///         tx.put(&orders, key, "")?;
+    ///     }
+    ///     let mut cursor = tx.cursor(&orders, .., Direction::Ascending)?;
+    ///     let mut seen = Vec::new();
+    ///     while let Some((key, _)) = cursor.next(tx)? {
+    ///         let user = key.split(|byte| *byte == b'/').next().unwrap_or_default();
+    ///         cursor.seek([user, b"0"].concat()); // '0' follows '/'
+    ///         seen.push(user.to_vec());
+    ///     }
+    ///     assert_eq!(seen, [b"ann", b"bob", b"eve"]);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    pub fn seek(&mut self, key: impl AsRef<[u8]>) {
+        self.inner.seek(key.as_ref());
+    }
+
     #[inline]
     fn advance(&mut self, tx: &mut Transaction) -> Result<bool> {
         self.inner.advance(&mut tx.inner)
     }
 }
 
-/// An iterator over the entries of a key range. Made by [`Transaction::scan`],
+/// An iterator over the entries of a key range, from either end. Made by [`Transaction::scan`],
 /// [`Transaction::scan_descending`] and [`Transaction::scan_for_update`]. It ends after the first
 /// error.
 ///
@@ -120,6 +148,28 @@ impl Cursor {
 pub struct Scan<'tx> {
     tx: &'tx mut Transaction,
     state: ScanState,
+    /// The other end, once an entry was taken from there.
+    back: Option<Box<Back>>,
+}
+
+/// The other end of a scan from which entries are taken from both ends.
+struct Back {
+    cursor: Cursor,
+    /// The key of the last entry from the front, since the back is in use.
+    front_key: Option<Vec<u8>>,
+    /// The key of the last entry from the back.
+    key: Option<Vec<u8>>,
+}
+
+impl Back {
+    /// Returns true if the two ends have met.
+    fn has_met(&self) -> bool {
+        let (Some(front), Some(back)) = (&self.front_key, &self.key) else { return false };
+        match self.cursor.inner.direction() {
+            Direction::Ascending => front <= back,
+            Direction::Descending => back <= front,
+        }
+    }
 }
 
 #[allow(clippy::large_enum_variant)] // One for each scan, which does not move.
@@ -131,7 +181,8 @@ enum ScanState {
 
 impl<'tx> Scan<'tx> {
     pub(crate) fn new(tx: &'tx mut Transaction, cursor: Result<Cursor>) -> Scan<'tx> {
-        Scan { tx, state: cursor.map_or_else(ScanState::Failed, ScanState::Open) }
+        let state = cursor.map_or_else(ScanState::Failed, ScanState::Open);
+        Scan { tx, state, back: None }
     }
 
     /// From now on passes over entries that another transaction has locked, instead of waiting for
@@ -208,10 +259,50 @@ impl<'tx> Scan<'tx> {
     #[inline]
     pub fn next_ref(&mut self) -> Result<Option<EntryRef<'_>>> {
         let found = self.step(Cursor::advance, |found| *found)?;
+        if found == Some(true) && self.back.is_some() {
+            self.meet_back();
+        }
         Ok(match &self.state {
             ScanState::Open(cursor) if found == Some(true) => Some(cursor.inner.entry()),
             _ => None,
         })
+    }
+
+    /// Ends the scan if the front, which has come to an entry, has met the back.
+    #[cold]
+    fn meet_back(&mut self) {
+        if let (ScanState::Open(cursor), Some(back)) = (&self.state, &mut self.back) {
+            back.front_key = Some(cursor.inner.entry().0.to_vec());
+            if back.has_met() {
+                self.state = ScanState::Done;
+            }
+        }
+    }
+
+    /// Returns the next entry.
+    fn next_entry(&mut self) -> Result<Option<Entry>> {
+        if self.back.is_some() {
+            return Ok(self.next_ref()?.map(|(key, value)| (key.to_vec(), value.to_vec())));
+        }
+        Ok(self.step(Cursor::next, Option::is_some)?.flatten())
+    }
+
+    /// Returns the next entry from the back.
+    fn next_back_entry(&mut self) -> Result<Option<Entry>> {
+        let ScanState::Open(front) = &self.state else { return self.next_entry() };
+        let back = self.back.get_or_insert_with(|| {
+            let cursor = Cursor::new(front.inner.opposite());
+            Box::new(Back { cursor, front_key: None, key: None })
+        });
+        let found = back.cursor.next(self.tx);
+        if let Ok(Some((key, _))) = &found {
+            back.key = Some(key.clone());
+        }
+        if !matches!(found, Ok(Some(_))) || back.has_met() {
+            self.state = ScanState::Done;
+            return found.map(|_| None);
+        }
+        found
     }
 
     /// Returns the number of remaining entries. Keeps none of them in memory, but locks them as the
@@ -263,7 +354,7 @@ impl<'tx> Scan<'tx> {
                 return Ok(None);
             }
         }
-        Ok(self.step(Cursor::next, Option::is_some)?.flatten())
+        self.next_entry()
     }
 
     /// Takes a step with the cursor, and ends the scan unless it `goes_on`. Returns `None` after
@@ -293,7 +384,18 @@ impl Iterator for Scan<'_> {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Result<Entry>> {
-        let found = self.step(Cursor::next, Option::is_some).map(Option::flatten).transpose();
+        let found = self.next_entry().transpose();
+        if let Some(Err(error)) = &found {
+            self.tx.note_of_scan(error);
+        }
+        found
+    }
+}
+
+/// Entries can be taken from both ends in turn. What was passed from either end is locked.
+impl DoubleEndedIterator for Scan<'_> {
+    fn next_back(&mut self) -> Option<Result<Entry>> {
+        let found = self.next_back_entry().transpose();
         if let Some(Err(error)) = &found {
             self.tx.note_of_scan(error);
         }
@@ -324,6 +426,11 @@ impl Transaction {
     ///
     /// The iterator can yield the errors of [`get`](Transaction::get). An error that it has yielded
     /// prevents the commit of the transaction unless the program handles it: see [`Scan`].
+    ///
+    /// While the iterator exists, nothing else can use the transaction. A loop that reads or writes
+    /// within it takes a [`cursor`](Transaction::cursor), or a
+    /// [`cursor_for_update`](Transaction::cursor_for_update):
+    /// `while let Some((key, value)) = cursor.next(tx)? { … }`.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;

@@ -338,7 +338,8 @@ impl Transaction {
         self.inner.insert(&table.inner, key.as_ref(), value.as_ref())
     }
 
-    /// Inserts a key or replaces its value. Returns true if the key was present.
+    /// Inserts a key or replaces its value. ([`replace`](Transaction::replace) returns the value
+    /// that the key had.)
     ///
     /// # Errors
     /// Those of [`insert`](Transaction::insert) except [`Error::DuplicateKey`].
@@ -348,8 +349,8 @@ impl Transaction {
         table: &Table,
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
-    ) -> Result<bool> {
-        self.inner.put(&table.inner, key.as_ref(), value.as_ref())
+    ) -> Result<()> {
+        self.inner.put(&table.inner, key.as_ref(), value.as_ref()).map(drop)
     }
 
     /// Replaces the value of a key.

@@ -46,9 +46,9 @@ struct Everything {
     transaction: Transaction,
     savepoint: Savepoint,
     cursor: Cursor,
-    pending: Vec<Pending<bool>>,
+    pending: Vec<Pending<()>>,
     pipeline: Pipeline,
-    tickets: Vec<Ticket<bool>>,
+    tickets: Vec<Ticket<()>>,
 }
 
 impl Everything {
@@ -120,11 +120,11 @@ fn holds(what: &str, is_so: bool) -> Result<(), String> {
     if is_so { Ok(()) } else { Err(format!("not so: {what}")) }
 }
 
-fn refuses_pendings(mut pending: Vec<Pending<bool>>) -> Result<(), String> {
+fn refuses_pendings(mut pending: Vec<Pending<()>>) -> Result<(), String> {
     let mut next = || pending.pop().ok_or("too few pendings");
     holds("a pending is ready", next()?.is_ready())?;
     holds("no deadline is waited for", next()?.wait_until(Instant::now() + 2 * LIMIT))?;
-    refused("try_take", next()?.try_take().unwrap_or(Ok(true)))?;
+    refused("try_take", next()?.try_take().unwrap_or(Ok(())))?;
     refused("Pending::wait", next()?.wait())?;
     match pin!(next()?).as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => refused("Pending::poll", result),
@@ -132,7 +132,7 @@ fn refuses_pendings(mut pending: Vec<Pending<bool>>) -> Result<(), String> {
     }
 }
 
-fn refuses_tickets(mut tickets: Vec<Ticket<bool>>) -> Result<(), String> {
+fn refuses_tickets(mut tickets: Vec<Ticket<()>>) -> Result<(), String> {
     let mut next = || tickets.pop().ok_or("too few tickets");
     holds("a ticket is ready", next()?.is_ready())?;
     refused("Ticket::wait", next()?.wait())?;

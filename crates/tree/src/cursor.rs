@@ -183,6 +183,26 @@ fn is_empty(lower: &Bound<Vec<u8>>, upper: &Bound<Vec<u8>>) -> bool {
     }
 }
 
+/// Returns the part of a range at `key` and behind it, in the order of `direction`.
+pub fn behind<'a>(
+    key: &'a [u8],
+    (lower, upper): KeyBounds<'a>,
+    direction: Direction,
+) -> KeyBounds<'a> {
+    match (direction, lower, upper) {
+        (Direction::Ascending, Bound::Included(low) | Bound::Excluded(low), _) if low >= key => {
+            (lower, upper)
+        }
+        (Direction::Ascending, ..) => (Bound::Included(key), upper),
+        (Direction::Descending, _, Bound::Included(high) | Bound::Excluded(high))
+            if high <= key =>
+        {
+            (lower, upper)
+        }
+        (Direction::Descending, ..) => (lower, Bound::Included(key)),
+    }
+}
+
 impl Cursor {
     /// The next record, `None` at the end of the range, and from then on. After an error the
     /// position is as before the call.
@@ -231,6 +251,38 @@ impl Cursor {
             },
         }
         Some((lower, upper))
+    }
+
+    /// Returns a cursor over the part of the range that was not passed yet, from its other end.
+    pub fn opposite(&self, tree: &Tree) -> Cursor {
+        let nothing = (Bound::Excluded(&[][..]), Bound::Excluded(&[][..]));
+        self.opposite_over(tree, self.rest().unwrap_or(nothing))
+    }
+
+    /// Returns a cursor over a range, of the same kind, in the other direction.
+    pub fn opposite_over(&self, tree: &Tree, (lower, upper): KeyBounds<'_>) -> Cursor {
+        let direction = match self.direction {
+            Direction::Ascending => Direction::Descending,
+            Direction::Descending => Direction::Ascending,
+        };
+        let (lower, upper) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
+        let skips = self.skips;
+        Cursor { skips, ..tree.cursor(lower, upper, direction, self.intent) }
+    }
+
+    /// Goes forward: the next step comes to the first record at `key` or behind it, in the order of
+    /// the direction. What lies between is not locked. Does nothing if the cursor is there or
+    /// behind it already.
+    pub fn seek(&mut self, key: &[u8]) {
+        let Some((lower, upper)) = self.rest() else { return };
+        let (lower, upper) = behind(key, (lower, upper), self.direction);
+        let (lower, upper) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
+        self.state = if is_empty(&lower, &upper) { CursorState::End } else { CursorState::Start };
+        (self.lower, self.upper) = (lower, upper);
+        self.position.clear();
+        (self.includes, self.at_infinity) = (false, false);
+        self.looks = 0;
+        self.chain = None;
     }
 
     /// As [`next`](Cursor::next), but the record stays in the cursor, whose buffers the next step

@@ -69,7 +69,7 @@ mod survey;
 mod verify;
 
 pub use capabilities::{Environment, Journal, Locks, Upkeep};
-pub use cursor::{Cursor, Direction, KeyBounds};
+pub use cursor::{Cursor, Direction, KeyBounds, behind};
 pub use descend::LeafHint;
 pub use need::{Incomplete, Need, PAGE_LIMIT, Step, Wait};
 pub use op::{changed_key, check_redo, for_each_page, key_of_body, redo, tree_of_body};

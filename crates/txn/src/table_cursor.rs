@@ -123,6 +123,33 @@ impl TableCursor {
         }
     }
 
+    /// Returns a cursor over the part of the range that was not passed yet, from its other end.
+    pub fn opposite(&self) -> TableCursor {
+        let CursorPosition { mode, inner, merged } = &self.position;
+        let tree = self.table.tree();
+        let inner = match merged.as_ref().and_then(|merged| merged.rest_of_range()) {
+            Some(rest) => inner.opposite_over(tree, rest),
+            None => inner.opposite(tree),
+        };
+        let position = CursorPosition { mode: *mode, inner, merged: None };
+        TableCursor { table: self.table.clone(), position, ..*self }
+    }
+
+    /// Goes forward: the next step comes to the first entry at `key` or behind it, in the order of
+    /// the cursor's direction. Does nothing if the cursor is there or behind it already.
+    pub fn seek(&mut self, key: &[u8]) {
+        let CursorPosition { inner, merged, .. } = &mut self.position;
+        match merged {
+            None => inner.seek(key),
+            Some(merged) => merged.seek(key, inner),
+        }
+    }
+
+    /// The order of the steps.
+    pub fn direction(&self) -> Direction {
+        self.position.inner.direction()
+    }
+
     /// Returns true if the cursor was made by `txn`.
     #[inline]
     pub(crate) fn is_of(&self, txn: &Transaction) -> bool {

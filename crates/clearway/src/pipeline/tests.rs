@@ -335,7 +335,7 @@ fn an_agent_that_waits_for_a_lock_holds_up_no_other_inbox() {
         let table = table.clone();
         let body = move |tx: &mut Transaction| {
             sender.send(()).unwrap();
-            tx.put(&table, b"held", b"mine")
+            tx.replace(&table, b"held", b"mine")
         };
         pipeline.submit("stuck", body).unwrap()
     };
@@ -351,7 +351,7 @@ fn an_agent_that_waits_for_a_lock_holds_up_no_other_inbox() {
     assert!(!stuck.is_ready());
     assert!(pipeline.stats().stolen > 0);
     held.commit().unwrap();
-    assert!(stuck.wait().unwrap());
+    assert!(stuck.wait().unwrap().is_some());
 }
 
 #[test]

@@ -22,4 +22,5 @@ mod small_cache;
 mod statistics;
 mod storm;
 mod transactions;
+mod verbs;
 mod waits;

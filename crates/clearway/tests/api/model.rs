@@ -194,9 +194,16 @@ impl Run {
 
     fn put(&mut self, key: &[u8], value: Vec<u8>) {
         let (tx, table) = self.tx();
-        let replaced = tx.put(table, key, &value).unwrap();
-        let old = self.current.insert(key.to_vec(), value);
-        assert_eq!(replaced, old.is_some(), "put");
+        match value.len() % 2 {
+            0 => {
+                let replaced = tx.replace(table, key, &value).unwrap();
+                assert_eq!(replaced, self.current.insert(key.to_vec(), value), "replace");
+            }
+            _ => {
+                tx.put(table, key, &value).unwrap();
+                self.current.insert(key.to_vec(), value);
+            }
+        }
     }
 
     fn update(&mut self, key: &[u8], value: Vec<u8>) {

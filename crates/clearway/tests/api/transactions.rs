@@ -89,8 +89,8 @@ fn writes_report_whether_the_key_was_present() {
         assert!(matches!(tx.delete(&t, b"k"), Err(Error::NotFound { .. })));
         tx.insert(&t, b"k", b"1")?;
         assert!(matches!(tx.insert(&t, b"k", b"2"), Err(Error::DuplicateKey { .. })));
-        assert!(tx.put(&t, b"k", b"3")?);
-        assert!(!tx.put(&t, b"l", b"4")?);
+        assert_eq!(tx.replace(&t, b"k", b"3")?, Some(b"1".to_vec()));
+        assert_eq!(tx.replace(&t, b"l", b"4")?, None);
         tx.update(&t, b"l", b"5")?;
         tx.delete(&t, b"k")
     })
@@ -435,7 +435,7 @@ fn a_pending_result_can_be_polled_waited_for_and_awaited() {
     let db = slow(Duration::from_millis(20)).open("test").unwrap();
     let t = db.table("t").unwrap();
 
-    let mut polled = db.submit("poll", |tx| tx.put(&t, b"a", b"1")).unwrap();
+    let mut polled = db.submit("poll", |tx| tx.replace(&t, b"a", b"1")).unwrap();
     assert!(polled.try_take().is_none() || polled.is_ready());
     let value = loop {
         match polled.try_take() {
@@ -443,12 +443,12 @@ fn a_pending_result_can_be_polled_waited_for_and_awaited() {
             None => thread::sleep(Duration::from_millis(1)),
         }
     };
-    assert!(!value.unwrap());
+    assert_eq!(value.unwrap(), None);
     assert!(polled.try_take().is_none(), "a value is returned once");
 
     let count = Arc::new(Count(AtomicU64::new(0)));
     let waker = Waker::from(Arc::clone(&count));
-    let mut awaited = pin!(db.submit("await", |tx| tx.put(&t, b"b", b"1")).unwrap());
+    let mut awaited = pin!(db.submit("await", |tx| tx.replace(&t, b"b", b"1")).unwrap());
     let mut context = Context::from_waker(&waker);
     let mut wakes = 0;
     let value = loop {
@@ -464,7 +464,7 @@ fn a_pending_result_can_be_polled_waited_for_and_awaited() {
             }
         }
     };
-    assert!(!value.unwrap());
+    assert_eq!(value.unwrap(), None);
 }
 
 #[test]

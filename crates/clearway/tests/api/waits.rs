@@ -246,7 +246,7 @@ fn thousands_of_waits_are_listed() {
     let (db, table) = database();
     let mut holder = db.begin_as("holder");
     let key = |n: usize| ((n % 100) as u32).to_be_bytes();
-    (0..100).for_each(|n| _ = holder.put(&table, key(n), b"").unwrap());
+    (0..100).for_each(|n| holder.put(&table, key(n), b"").unwrap());
     let mut waiting: Vec<_> =
         (0..WAITS).map(|n| PolledWait::begin(&db, "task", &table, &key(n))).collect();
     let begun = Instant::now();

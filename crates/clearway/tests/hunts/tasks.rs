@@ -78,8 +78,8 @@ fn every_operation_does_what_the_blocking_one_does() {
         let mut tx = db.begin_async("all");
         tx.insert(&table, "a", "1").await.unwrap();
         assert!(matches!(tx.insert(&table, "a", "2").await, Err(Error::DuplicateKey { .. })));
-        assert!(tx.put(&table, "a", "2").await.unwrap());
-        assert!(!tx.put(&table, "b", vec![7; 100_000]).await.unwrap());
+        assert_eq!(tx.replace(&table, "a", "2").await.unwrap(), Some(b"1".to_vec()));
+        tx.put(&table, "b", vec![7; 100_000]).await.unwrap();
         assert!(matches!(tx.update(&table, "c", "1").await, Err(Error::NotFound { .. })));
         let before = tx.savepoint().await.unwrap();
         tx.delete(&table, "a").await.unwrap();

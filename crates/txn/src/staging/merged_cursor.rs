@@ -3,7 +3,7 @@
 use std::{cmp::Ordering, ops::Bound};
 
 use clearway_base::Result;
-use clearway_tree::{Cursor, Direction};
+use clearway_tree::{Cursor, Direction, KeyBounds, behind};
 
 use super::FetchStage;
 use crate::table::Table;
@@ -39,6 +39,26 @@ impl MergedCursor {
             is_over,
             passed: None,
             record: Default::default(),
+        }
+    }
+
+    /// The part of the range that was not passed yet; `None` at the end.
+    pub(crate) fn rest_of_range(&self) -> Option<KeyBounds<'_>> {
+        (!self.is_over).then(|| self.rest())
+    }
+
+    /// Goes forward, as [`Cursor::seek`] does.
+    pub(crate) fn seek(&mut self, key: &[u8], cursor: &mut Cursor) {
+        let (lower, upper) = behind(key, self.rest(), self.direction);
+        (self.lower, self.upper) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
+        self.passed = None;
+        let is_ahead = |next: &[u8]| match self.direction {
+            Direction::Ascending => next >= key,
+            Direction::Descending => next <= key,
+        };
+        if !self.next.as_ref().is_some_and(|(next, _)| is_ahead(next)) {
+            self.next = None;
+            cursor.seek(key);
         }
     }
 

@@ -45,7 +45,7 @@ fn accounts_on<D: Disk + 'static>(
     let table = db.table("accounts").unwrap();
     for rows in (0..ACCOUNTS).collect::<Vec<_>>().chunks(100) {
         let mut tx = db.begin();
-        rows.iter().for_each(|row| _ = tx.put(&table, key(*row), [1; 400]).unwrap());
+        rows.iter().for_each(|row| tx.put(&table, key(*row), [1; 400]).unwrap());
         tx.commit().unwrap();
     }
     db.close().unwrap();
