@@ -33,8 +33,9 @@ pub(crate) struct StagedRun {
     next: NextRun,
     /// The part of the run before that the next one takes over.
     pub(crate) context: Option<RetryContext>,
-    /// The pins of its fetch stages.
-    fetched: Vec<FetchedPages>,
+    /// The pins of its fetch stages, of which there are at most two (STAGED-3).
+    fetched: Option<FetchedPages>,
+    fetched_again: Option<FetchedPages>,
     /// True if a fetch stage had to read pages.
     has_read: bool,
 }
@@ -76,15 +77,18 @@ impl StagedRun {
     /// Counts a run that has ended in the operate stage.
     #[cold]
     pub(crate) fn count_operate(&self, database: &Inner, kind: Kind, tx: &Transaction) {
+        let absent = tx.inner.absent_pages();
         let run = match self.next {
-            _ if !self.fetched.is_empty() => EndedRun::Operate {
-                read: self.has_read,
-                is_whole: self.fetched.iter().all(FetchedPages::is_whole),
-            },
+            _ if self.fetched.is_some() => {
+                let mut fetched = self.fetched.iter().chain(&self.fetched_again);
+                // It matters only after a wait for a page.
+                let is_whole = absent == 0 || fetched.all(FetchedPages::is_whole);
+                EndedRun::Operate { read: self.has_read, is_whole }
+            }
             NextRun::Optimistic => EndedRun::Optimistic,
             _ => EndedRun::Conventional,
         };
-        database.staging.count_run(kind, run, tx.inner.absent_pages(), tx.is_timed());
+        database.staging.count_run(kind, run, absent, tx.is_timed());
     }
 
     /// Ends a run that has ended in the fetch stage: another run follows. `fetched` is what its
@@ -102,11 +106,12 @@ impl StagedRun {
         let Some((fetched, context)) = fetched else { return };
         database.staging.count_fetch(kind, &fetched, result.has_panicked, is_converted);
         let may_be_late = fetched.has_refused && fetched.absent_pages > 0;
-        if result.has_failed && may_be_late && self.fetched.is_empty() {
+        if result.has_failed && may_be_late && self.fetched.is_none() {
             self.next = NextRun::Fetch; // STAGED-3
         }
         self.has_read |= fetched.absent_pages > 0;
-        self.fetched.push(fetched.pages);
+        let earlier = self.fetched.replace(fetched.pages);
+        self.fetched_again = earlier;
         if is_converted {
             self.context = Some(context);
         }

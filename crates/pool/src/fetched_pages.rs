@@ -8,66 +8,116 @@
 //! Differences
 //! : The paper has no bound.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{cell::Cell, sync::Arc};
 
 use clearway_base::PageId;
 
-use crate::{Pool, fetch_pins::Addition};
+use crate::{
+    Pool,
+    fetch_pins::{Addition, PinnedSetId},
+    page_set::PageSet,
+};
+
+/// The number of pages that are pinned together.
+const TOGETHER_MAX: usize = 16;
+
+thread_local! {
+    /// The memory of the last set that this thread has dropped.
+    static SPARE: Cell<Option<PageSet>> = const { Cell::new(None) };
+}
 
 /// The pins of one fetch stage. Given back when it is dropped.
 pub struct FetchedPages {
     pool: Arc<Pool>,
-    number: u64,
+    /// `None` before the first pin.
+    set: Option<PinnedSetId>,
     /// The pages that were pinned, be it that their pins were taken away.
-    pages: BTreeSet<PageId>,
+    pages: PageSet,
 }
 
 impl FetchedPages {
-    /// An empty set, the newest.
+    /// An empty set. Of several sets, the one that gets its first page last is the newest.
     pub fn new(pool: &Arc<Pool>) -> FetchedPages {
-        let number = pool.fetch_pins.begin();
-        FetchedPages { pool: pool.clone(), number, pages: BTreeSet::new() }
+        FetchedPages { pool: pool.clone(), set: None, pages: SPARE.take().unwrap_or_default() }
     }
 
     /// Pins a page, unless the pins of this set were taken away (FETCH-PINS-1). Returns false if
     /// the page is not in memory.
     pub fn keep(&mut self, page: PageId) -> bool {
-        if self.has(page) {
-            return true;
+        self.has(page) || self.keep_new(&[page])
+    }
+
+    /// As [`keep`](FetchedPages::keep), for several pages. Returns false if one of them is not in
+    /// memory.
+    #[inline]
+    pub fn keep_all(&mut self, pages: &[PageId]) -> bool {
+        pages.iter().all(|page| self.has(*page)) || self.keep_new(pages)
+    }
+
+    fn keep_new(&mut self, pages: &[PageId]) -> bool {
+        let mut are_resident = true;
+        for pages in pages.chunks(TOGETHER_MAX) {
+            let (mut pinned, mut count) = ([PageId::NONE; TOGETHER_MAX], 0);
+            for page in pages {
+                if !self.pages.insert(*page) {
+                    continue;
+                }
+                let Ok(pin) = self.pool.pin_if_resident(*page) else {
+                    self.pages.remove_newest();
+                    are_resident = false;
+                    continue;
+                };
+                pin.leave();
+                pinned[count] = *page;
+                count += 1;
+            }
+            self.add(&pinned[..count]);
         }
-        let Ok(pin) = self.pool.pin_if_resident(page) else { return false };
-        self.pages.insert(page);
-        if let Addition::Added(taken) = self.pool.fetch_pins.add(self.number, page) {
-            pin.leave();
-            taken.into_iter().for_each(|pages| self.unpin(pages));
+        are_resident
+    }
+
+    /// Adds pages to the set, whose pins are left here.
+    fn add(&mut self, pinned: &[PageId]) {
+        if pinned.is_empty() {
+            return;
         }
-        true
+        match self.pool.fetch_pins.add(&mut self.set, pinned) {
+            Addition::Added => {}
+            Addition::AddedAndTaken(taken) => taken.iter().for_each(|pages| self.unpin(pages)),
+            Addition::Refused => self.unpin(pinned),
+        }
     }
 
     /// Returns true if the page was pinned. Its pin may have been taken away.
     #[inline]
     fn has(&self, page: PageId) -> bool {
-        self.pages.contains(&page)
+        self.pages.contains(page)
     }
 
     /// Returns false if the pins were taken away (FETCH-PINS-1).
     pub fn is_whole(&self) -> bool {
-        self.pool.fetch_pins.count(self.number).is_some()
+        self.set.is_none_or(|set| self.pool.fetch_pins.count(set).is_some())
     }
 
     /// The number of pages that this set pins.
     pub fn count(&self) -> usize {
-        self.pool.fetch_pins.count(self.number).unwrap_or(0)
+        self.set.and_then(|set| self.pool.fetch_pins.count(set)).unwrap_or(0)
     }
 
-    fn unpin(&self, pages: Vec<PageId>) {
-        pages.into_iter().for_each(|page| self.pool.space.frame(page).unpin());
+    fn unpin(&self, pages: &[PageId]) {
+        pages.iter().for_each(|page| self.pool.space.frame(*page).unpin());
     }
 }
 
 impl Drop for FetchedPages {
     fn drop(&mut self) {
-        self.unpin(self.pool.fetch_pins.end(self.number));
+        if self.set.is_some_and(|set| self.pool.fetch_pins.end(set)) {
+            self.unpin(self.pages.pages());
+        }
+        let mut pages = std::mem::take(&mut self.pages);
+        pages.clear();
+        // At the end of a thread there may be no place for it.
+        let _ = SPARE.try_with(|spare| spare.set(Some(pages)));
     }
 }
 

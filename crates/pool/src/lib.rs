@@ -57,6 +57,7 @@ mod operation_pins;
 mod optimistic;
 mod options;
 mod page_bytes;
+mod page_set;
 mod page_waits;
 mod pool;
 mod region;

@@ -80,7 +80,7 @@ pub struct LeafHint {
 
 impl LeafHint {
     /// A hint at a page, wherever the key is in it.
-    pub(crate) fn at(page: PageId) -> LeafHint {
+    pub fn at(page: PageId) -> LeafHint {
         LeafHint { page, slot: 0, resume: None }
     }
 

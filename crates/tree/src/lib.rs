@@ -68,6 +68,7 @@ mod prefetch;
 mod survey;
 mod verify;
 
+pub use branches::WayEnd;
 pub use capabilities::{Environment, Journal, Locks, Upkeep};
 pub use cursor::{Cursor, Direction, KeyBounds, behind};
 pub use descend::LeafHint;

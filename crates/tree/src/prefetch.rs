@@ -62,7 +62,7 @@ impl<'a> PrefetchLook<'a> {
     fn step(&mut self, tree: &Tree) -> Step<usize> {
         let mut wanted = Vec::new();
         self.left.retain(|key| {
-            let absent = tree.visit_branches(key, |_| ());
+            let absent = tree.absent_on_way(key);
             wanted.extend(absent);
             absent.is_some()
         });

@@ -87,6 +87,13 @@ impl Tree {
         if key.len() <= max { Ok(()) } else { Err(Error::KeyTooLarge { len: key.len(), max }) }
     }
 
+    /// Returns true if a value of `len` bytes can replace one of `len_before` bytes in its leaf,
+    /// however full that is.
+    #[inline]
+    pub fn fits_in_place(&self, key: &[u8], len_before: usize, len: usize) -> bool {
+        len <= len_before && self.limits.is_inline(key.len(), len_before)
+    }
+
     /// Refuses a value that is too large even for overflow pages.
     #[inline]
     pub(crate) fn check_value(&self, value: &[u8]) -> Result<()> {

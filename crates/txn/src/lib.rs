@@ -33,6 +33,7 @@
 //! | `undo`, `space_reservation` | its undo list; its log space |
 //! | `deferred` | large values that are freed after its commit |
 //! | `transaction`, `table_cursor` | a transaction as its user sees it |
+//! | `stage_memory` | what a fetch stage notes: its writes, leaves and locks |
 //! | `staging` | the fetch stage: a run of a closure without locks, which reads its pages in |
 //! | `task`, `away` | transactions of tasks, which wait without keeping a thread |
 //! | `suspended` | the transactions of a thread that cannot go on while it blocks |
@@ -72,6 +73,7 @@ mod log_reserve;
 mod log_space;
 mod record;
 mod space_reservation;
+mod stage_memory;
 mod superblock;
 mod table;
 mod tables;

@@ -4,8 +4,8 @@
 //! ```text
 //!   closure ──► operation ── overlay has the key ──► answer
 //!                   │
-//!                   └──► step of the tree, no lock ── page absent ──► read it, keep it ──► step
-//!                             └──► answer; its leaf is kept in memory
+//!                   └──► pages on the way are kept ──► step of the tree, no lock ──► answer
+//!                             └─ one is absent: read it, keep it ──► step ──► …
 //! ```
 //!
 //! Invariants:
@@ -25,11 +25,11 @@
 //!   leaves that the closure comes to, the branches above them, the space-map page of a write that
 //!   would allocate, and every page that had to be read. (Not kept are the pages of large values
 //!   that are in memory already.)
-//! - STAGING-6. A read or write of a key first tries one step that waits for nothing. If a page is
-//!   absent, it begins again as a future; the steps of cursors are futures always. Those of a task
-//!   wait for pages without a thread. Those of a thread read the pages themselves and are never
-//!   pending, so one poll runs them to the end. An operation whose future is dropped has changed
-//!   nothing of the overlay and passed no record.
+//! - STAGING-6. A read or write of a key, and a step of a cursor, first tries steps of the tree
+//!   that wait for nothing. If a page is absent, it goes on as a future. The futures of a task wait
+//!   for pages without a thread. Those of a thread read the pages themselves and are never pending,
+//!   so one poll runs them to the end. An operation whose future is dropped has changed nothing of
+//!   the overlay and passed no record.
 //!
 //! Algorithm
 //! : "High-Performance Transaction Processing in Charm", section 3.1.
@@ -41,31 +41,28 @@
 
 mod conversion;
 mod merged_cursor;
-mod overlay;
-mod unlocked;
+mod pages;
 
 use std::{
-    collections::BTreeSet,
     pin::pin,
     task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
-use clearway_base::{Error, PageId, Result, TreeId};
-use clearway_lock::{RangeMode, WaitLimit};
-use clearway_pool::{FetchedPages, IoPriority, OperationPins};
+use clearway_base::{Error, PageId, Result};
+use clearway_lock::{LockId, RangeMode, WaitLimit};
+use clearway_pool::FetchedPages;
 use clearway_sync::block_on;
-use clearway_tree::{LeafHint, Need, ReadIntent, Step, Tree, Wait, WriteSurvey};
+use clearway_tree::{Cursor, LeafHint, ReadIntent, WriteSurvey};
 
 use crate::{
     finish,
+    stage_memory::StageMemory,
     table::Table,
-    transaction_state::{TransactionState, leave_unreadable, take_as_task},
+    transaction_state::{TransactionState, leave_unreadable},
 };
 pub(crate) use conversion::{Conversion, Converted, convert, convert_for_task};
 pub(crate) use merged_cursor::MergedCursor;
-use overlay::Overlay;
-use unlocked::Unlocked;
 
 /// Upper bounds of a fetch stage (STAGING-3). A transaction that needs more gains little by it: it
 /// holds its locks for long in any case, and its pages would drive out those of others.
@@ -75,9 +72,6 @@ const TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Attempts of an operation that meets contents which do not fit together.
 const ATTEMPTS: u32 = 4;
-
-/// The number of tables for which there is room at the beginning.
-const TABLES_EXPECTED: usize = 8;
 
 /// Operations between two looks at the clock, besides those that read a page.
 const OPERATIONS_PER_LOOK: u32 = 1024;
@@ -89,15 +83,11 @@ pub(crate) struct FetchStage {
     /// The transaction's state, without locks and changes. It counts as active, so that the
     /// directory stays locked (DIRECTORY-1).
     state: Box<TransactionState>,
-    overlay: Overlay,
+    memory: Box<StageMemory>,
     /// Savepoints that can be rolled back to: serial number and position in the overlay.
     savepoints: Vec<(u64, usize)>,
     savepoint_serial: u64,
-    hints: Vec<(TreeId, LeafHint)>,
     pages: FetchedPages,
-    /// The leaves that are kept with their branches. Others were kept because they were read.
-    leaves: BTreeSet<PageId>,
-    unlocked: Unlocked,
     operations: u32,
     bytes: usize,
     until: Instant,
@@ -125,18 +115,16 @@ pub struct Fetched {
 
 impl FetchStage {
     /// Begins the fetch stage of a transaction that has done nothing yet.
-    pub(crate) fn new(state: Box<TransactionState>, is_of_task: bool) -> FetchStage {
+    pub(crate) fn new(mut state: Box<TransactionState>, is_of_task: bool) -> FetchStage {
         let pages = FetchedPages::new(&state.core.pool);
+        let memory = state.stage_memory.take().unwrap_or_default();
         FetchStage {
             is_of_task,
             state,
-            overlay: Overlay::default(),
+            memory,
             savepoints: Vec::new(),
             savepoint_serial: 0,
-            hints: Vec::with_capacity(TABLES_EXPECTED),
             pages,
-            leaves: BTreeSet::new(),
-            unlocked: Unlocked::default(),
             operations: 0,
             bytes: 0,
             until: Instant::now() + TIME_MAX,
@@ -148,7 +136,9 @@ impl FetchStage {
     }
 
     /// Ends the stage.
-    pub(crate) fn end(self) -> Fetched {
+    pub(crate) fn end(mut self) -> Fetched {
+        self.memory.clear();
+        self.state.stage_memory = Some(self.memory);
         finish::leave(self.state);
         Fetched {
             pages: self.pages,
@@ -171,11 +161,12 @@ impl FetchStage {
         intent: ReadIntent,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
-        let found = match self.get_at_once(table, key, intent, out)? {
-            Some(found) => found,
-            None => run_to_end(self.read(table, key, intent))?,
+        let is_present = match self.get_at_once(table, key, intent, out)? {
+            Some(is_present) => is_present,
+            None => run_to_end(self.read(table, key, intent, out))?,
         };
-        self.got(found, out)
+        self.copied(out.len())?;
+        Ok(is_present)
     }
 
     /// As [`get`](FetchStage::get), for a task.
@@ -186,37 +177,37 @@ impl FetchStage {
         intent: ReadIntent,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
-        let found = match self.get_at_once(table, key, intent, out)? {
-            Some(found) => found,
-            None => self.read(table, key, intent).await?,
+        let is_present = match self.get_at_once(table, key, intent, out)? {
+            Some(is_present) => is_present,
+            None => self.read(table, key, intent, out).await?,
         };
-        self.got(found, out)
+        self.copied(out.len())?;
+        Ok(is_present)
     }
 
-    /// Begins a read, which uses the memory of `out`. Returns what it has found, or `None` if a
-    /// page is absent: then it goes on by [`read`](FetchStage::read).
+    /// Begins a read. Returns whether the key is present, or `None` if a page is absent: then it
+    /// goes on by [`read`](FetchStage::read).
     fn get_at_once(
         &mut self,
         table: &Table,
         key: &[u8],
         intent: ReadIntent,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Option<Vec<u8>>>> {
+    ) -> Result<Option<bool>> {
         table.tree().check_key(key)?;
         self.begin_operation(table)?;
-        if let Some(written) = self.overlay.get(table.id(), key) {
-            return Ok(Some(written.map(<[u8]>::to_vec)));
+        if let Some(written) = self.memory.overlay.get(table.id(), key) {
+            out.clear();
+            out.extend_from_slice(written.unwrap_or_default());
+            return Ok(Some(written.is_some()));
         }
-        let read = table.tree().read_operation(key, intent, std::mem::take(out))?;
-        Ok(self.at_once(table, key, read))
-    }
-
-    /// Returns a value that was found.
-    fn got(&mut self, found: Option<Vec<u8>>, out: &mut Vec<u8>) -> Result<bool> {
-        self.copied(found.as_ref().map_or(0, Vec::len))?;
-        let is_present = found.is_some();
-        *out = found.unwrap_or_default();
-        Ok(is_present)
+        let found = self.at_once(table, key, |tree, unlocked, hint| {
+            tree.try_get(unlocked, hint, key, intent, out)
+        });
+        if found == Some(true) {
+            self.memory.note_read(table.id(), out.len());
+        }
+        Ok(found)
     }
 
     /// Reads a value from the tree, whatever the overlay has.
@@ -226,13 +217,16 @@ impl FetchStage {
         table: &Table,
         key: &[u8],
         intent: ReadIntent,
-    ) -> Result<Option<Vec<u8>>> {
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
         let mut attempt = 1;
         loop {
-            let read = table.tree().read_operation(key, intent, Vec::new())?;
+            let read = table.tree().read_operation(key, intent, std::mem::take(out))?;
             let found = self.drive(table, key, read).await;
             if let Some(found) = self.accept(found, &mut attempt)? {
-                return Ok(found);
+                let is_present = found.is_some();
+                *out = found.unwrap_or_default();
+                return Ok(is_present);
             }
         }
     }
@@ -249,11 +243,12 @@ impl FetchStage {
         value: Option<&[u8]>,
         check: fn(bool) -> Result<()>,
     ) -> Result<bool> {
-        let found = match self.survey_at_once(table, key, value)? {
+        let own = table.tree().lock_of(key);
+        let found = match self.survey_at_once(table, key, value, own)? {
             Some(found) => found,
             None => run_to_end(self.survey(table, key, value))?,
         };
-        self.note_write(table, key, value, check, found)
+        self.note_write(table, key, value, check, (found, own))
     }
 
     /// As [`write`](FetchStage::write), for a task.
@@ -264,23 +259,35 @@ impl FetchStage {
         value: Option<&[u8]>,
         check: fn(bool) -> Result<()>,
     ) -> Result<bool> {
-        let found = match self.survey_at_once(table, key, value)? {
+        let own = table.tree().lock_of(key);
+        let found = match self.survey_at_once(table, key, value, own)? {
             Some(found) => found,
             None => self.survey(table, key, value).await?,
         };
-        self.note_write(table, key, value, check, found)
+        self.note_write(table, key, value, check, (found, own))
     }
 
     /// Begins a write. Returns what it would come to, or `None` if a page is absent: then it goes
-    /// on by [`survey`](FetchStage::survey).
+    /// on by [`survey`](FetchStage::survey). `own` is the lock of the key.
+    ///
+    /// A record that was just read needs no look if the write leaves it where it is.
     fn survey_at_once(
         &mut self,
         table: &Table,
         key: &[u8],
         value: Option<&[u8]>,
+        own: LockId,
     ) -> Result<Option<WriteSurvey>> {
-        let survey = table.tree().survey_write(key, value)?;
+        let tree = table.tree();
+        let survey = tree.survey_write(key, value)?;
         self.begin_operation(table)?;
+        let len = value.map_or(0, <[u8]>::len);
+        if let Some((read, len_before)) = self.memory.table(table.id()).read
+            && read == own
+            && tree.fits_in_place(key, len_before, len)
+        {
+            return Ok(Some(WriteSurvey { is_present: true, map: None }));
+        }
         let found = self.at_once(table, key, survey);
         let is_kept = |found: &WriteSurvey| found.map.is_none_or(|map| self.pages.keep(map));
         Ok(found.filter(is_kept))
@@ -308,33 +315,53 @@ impl FetchStage {
         key: &[u8],
         value: Option<&[u8]>,
         check: fn(bool) -> Result<()>,
-        found: WriteSurvey,
+        (found, own): (WriteSurvey, LockId),
     ) -> Result<bool> {
-        let written = self.overlay.get(table.id(), key).map(|written| written.is_some());
-        let is_present = written.unwrap_or(found.is_present);
-        self.unlocked.wanted.push((table.tree().lock_of(key), RangeMode::XN));
+        let StageMemory { overlay, unlocked, .. } = &mut *self.memory;
+        let entry = overlay.find(table.id(), key);
+        let is_present = entry.map_or(found.is_present, |entry| overlay.is_present(entry));
+        unlocked.wanted.push((own, RangeMode::XN));
         if let Err(refused) = check(is_present) {
             self.has_refused = true;
-            return Err(refused);
+            return Err(refused.at_key(table.name(), key));
         }
         self.copied(key.len() + value.map_or(0, <[u8]>::len))?;
-        self.overlay.set(table.id(), key, value);
+        self.memory.overlay.set_at(entry, table.id(), key, value);
         Ok(is_present)
     }
 
-    /// Goes to the next record of the tree, whatever the overlay has. The caller notes the record,
-    /// and then calls [`keep_leaf`](FetchStage::keep_leaf).
-    async fn advance(&mut self, table: &Table, cursor: &mut clearway_tree::Cursor) -> Result<bool> {
+    /// Begins to go to the next record of the tree, whatever the overlay has. Returns whether there
+    /// is one, or `None` if a page is absent: then it goes on by [`advance`](FetchStage::advance).
+    /// The caller notes the record, and then has its leaf kept.
+    fn advance_at_once(&mut self, table: &Table, cursor: &mut Cursor) -> Result<Option<bool>> {
         self.begin_operation(table)?;
+        cursor.begin_advance();
+        let mut hint = LeafHint::default(); // A cursor uses none.
+        let mut advance = cursor.advance_operation();
+        match table.tree().step(&mut advance, &mut self.memory.unlocked, &mut hint) {
+            Ok(found) => {
+                drop(advance);
+                self.advanced(found, cursor).map(Some)
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    #[cold]
+    async fn advance(&mut self, table: &Table, cursor: &mut Cursor) -> Result<bool> {
         let mut attempt = 1;
         let found = loop {
             cursor.begin_advance();
-            let mut hint = LeafHint::default(); // A cursor uses none.
+            let mut hint = LeafHint::default();
             let found = self.run(table, &mut hint, cursor.advance_operation()).await;
             if let Some(found) = self.accept(found, &mut attempt)? {
                 break found;
             }
         };
+        self.advanced(found, cursor)
+    }
+
+    fn advanced(&mut self, found: bool, cursor: &Cursor) -> Result<bool> {
         let (key, value) = cursor.entry();
         self.copied(if found { key.len() + value.len() } else { 0 })?;
         Ok(found)
@@ -353,18 +380,6 @@ impl FetchStage {
         leave_unreadable(absent).map_err(|_| self.give_up())
     }
 
-    /// Keeps the leaf that a cursor has come to.
-    async fn keep_leaf(&mut self, table: &Table, cursor: &clearway_tree::Cursor) {
-        self.keep_path(table.tree(), cursor.entry().0, cursor.leaf()).await;
-    }
-
-    /// Keeps the leaves that the run came to before its conversion.
-    pub(crate) async fn keep_touched(&mut self) {
-        while let Some(leaf) = self.touched.pop() {
-            self.keep(leaf).await;
-        }
-    }
-
     /// Does what there is to do for a lock on a whole table.
     pub(crate) fn lock_table(&mut self, table: &Table) -> Result<()> {
         self.begin_operation(table)
@@ -378,7 +393,7 @@ impl FetchStage {
     /// Sets a savepoint. Returns its number.
     pub(crate) fn savepoint(&mut self) -> u64 {
         self.savepoint_serial += 1;
-        self.savepoints.push((self.savepoint_serial, self.overlay.position()));
+        self.savepoints.push((self.savepoint_serial, self.memory.overlay.position()));
         self.savepoint_serial
     }
 
@@ -394,7 +409,7 @@ impl FetchStage {
     pub(crate) fn rollback_to(&mut self, serial: u64) -> Result<()> {
         let at = self.savepoints.binary_search_by_key(&serial, |&(serial, _)| serial);
         let at = at.map_err(|_| Error::UnknownSavepoint)?;
-        self.overlay.rollback_to(self.savepoints[at].1);
+        self.memory.overlay.rollback_to(self.savepoints[at].1);
         self.savepoints.truncate(at + 1);
         Ok(())
     }
@@ -432,172 +447,6 @@ impl FetchStage {
                 Ok(None)
             }
             Err(_) => Err(self.give_up()),
-        }
-    }
-
-    /// Tries an operation in one step, and keeps the pages on the way to the leaf of `key`. Returns
-    /// `None` if one of them is absent, or if the operation fails: it has to begin again then.
-    fn at_once<T>(
-        &mut self,
-        table: &Table,
-        key: &[u8],
-        mut operation: impl FnMut(&Tree, &mut Unlocked, &mut LeafHint) -> Step<T>,
-    ) -> Option<T> {
-        let (at, mut hint) = self.hint_of(table.id());
-        let done = table.tree().step(&mut operation, &mut self.unlocked, &mut hint).ok()?;
-        self.hints[at].1 = hint;
-        let is_kept = hint.page().is_none_or(|leaf| self.keep_resident(table.tree(), key, leaf));
-        is_kept.then_some(done)
-    }
-
-    /// Runs an operation to its end. Keeps the pages on the way to the leaf of `key`.
-    async fn drive<T>(
-        &mut self,
-        table: &Table,
-        key: &[u8],
-        operation: impl FnMut(&Tree, &mut Unlocked, &mut LeafHint) -> Step<T>,
-    ) -> Result<T> {
-        let (at, mut hint) = self.hint_of(table.id());
-        let done = self.run(table, &mut hint, operation).await?;
-        self.keep_path(table.tree(), key, hint.page()).await;
-        self.hints[at].1 = hint;
-        Ok(done)
-    }
-
-    /// Runs an operation to its end, reading the pages that it needs. Keeps these.
-    async fn run<T>(
-        &mut self,
-        table: &Table,
-        hint: &mut LeafHint,
-        mut operation: impl FnMut(&Tree, &mut Unlocked, &mut LeafHint) -> Step<T>,
-    ) -> Result<T> {
-        let mut pins = None;
-        loop {
-            match table.tree().step(&mut operation, &mut self.unlocked, hint) {
-                Ok(done) => return Ok(done),
-                Err(incomplete) => {
-                    let need = incomplete.need()?;
-                    self.meet(need, &mut pins).await?;
-                }
-            }
-        }
-    }
-
-    /// Returns the leaf hint of a table, and its place.
-    fn hint_of(&mut self, tree: TreeId) -> (usize, LeafHint) {
-        let at = self.hints.iter().position(|(of, _)| *of == tree);
-        let at = at.unwrap_or_else(|| {
-            self.hints.push((tree, LeafHint::default()));
-            self.hints.len() - 1
-        });
-        (at, self.hints[at].1)
-    }
-
-    #[cold]
-    async fn meet(&mut self, need: Need, pins: &mut Option<OperationPins>) -> Result<()> {
-        self.absent_pages += 1;
-        if Instant::now() > self.until {
-            return Err(Error::Cancelled);
-        }
-        let pool = self.state.core.pool.clone();
-        let pins = pins.get_or_insert_with(|| OperationPins::new(&pool));
-        match need {
-            Need::Page(page) => {
-                self.take(page, pins).await?;
-                self.pages.keep(page);
-                Ok(())
-            }
-            Need::Pages(pages) => self.take_together(&pages, pins).await,
-            Need::Lock { .. } | Need::LogSpace(_) | Need::FileLength { .. } => {
-                debug_assert!(false, "STAGING-1: a fetch stage needs pages only: {need:?}");
-                Err(Error::Cancelled)
-            }
-        }
-    }
-
-    /// Reads a page in (STAGING-6).
-    async fn take(&mut self, page: PageId, pins: &mut OperationPins) -> Result<()> {
-        let limit = self.state.page_limit();
-        match self.is_of_task {
-            true => take_as_task(&self.state.core.task_work.timer, page, limit, pins).await,
-            false => pins.take(page, limit),
-        }
-    }
-
-    /// Reads pages in at the same time, and keeps them.
-    ///
-    /// # Errors
-    /// If the first cannot be read.
-    async fn take_together(&mut self, pages: &[PageId], pins: &mut OperationPins) -> Result<()> {
-        let Some((first, others)) = pages.split_first() else { return Ok(()) };
-        let pool = self.state.core.pool.clone();
-        if !self.is_of_task {
-            pins.admit();
-            pool.load(pages, IoPriority::Foreground, self.state.page_limit());
-            for page in pages {
-                self.pages.keep(*page);
-            }
-            return self.take(*first, pins).await;
-        }
-        pool.load_ahead(others);
-        self.take(*first, pins).await?;
-        self.pages.keep(*first);
-        for page in others {
-            // Those that are not being read are left to the operation.
-            if pool.is_loading(*page) {
-                let _ = self.take(*page, pins).await;
-            }
-            self.pages.keep(*page);
-        }
-        Ok(())
-    }
-
-    /// Keeps the leaf of `key`, and the branches that lead to it, as far as they are in memory.
-    /// Returns false if one is not.
-    fn keep_resident(&mut self, tree: &Tree, key: &[u8], leaf: PageId) -> bool {
-        if self.leaves.contains(&leaf) {
-            return true;
-        }
-        let pages = &mut self.pages;
-        let mut are_kept = pages.keep(leaf);
-        let absent = tree.visit_branches(key, |branch| are_kept &= pages.keep(branch));
-        let is_whole = are_kept && absent.is_none();
-        if is_whole {
-            self.leaves.insert(leaf);
-        }
-        is_whole
-    }
-
-    /// Keeps the leaf of `key`, and the branches that lead to it. Each may have been evicted since
-    /// the operation was there.
-    async fn keep_path(&mut self, tree: &Tree, key: &[u8], leaf: Option<PageId>) {
-        let Some(leaf) = leaf else { return };
-        if self.keep_resident(tree, key, leaf) {
-            return;
-        }
-        self.leaves.insert(leaf);
-        self.keep(leaf).await;
-        for _ in 0..ATTEMPTS {
-            let mut branches = Vec::new();
-            let absent = tree.visit_branches(key, |branch| branches.push(branch));
-            for branch in branches {
-                self.keep(branch).await;
-            }
-            match absent {
-                Some(absent) => self.keep(absent).await,
-                None => break,
-            }
-        }
-    }
-
-    /// Keeps a page, and reads it in for that if it is absent.
-    async fn keep(&mut self, page: PageId) {
-        if !self.pages.keep(page) {
-            let mut pins = OperationPins::new(&self.state.core.pool);
-            self.absent_pages += 1;
-            // If it cannot be read, the operate stage meets the error.
-            let _ = self.take(page, &mut pins).await;
-            self.pages.keep(page);
         }
     }
 }

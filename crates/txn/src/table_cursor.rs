@@ -73,7 +73,7 @@ impl TableCursor {
         let CursorPosition { inner, merged, .. } = &mut self.position;
         Ok(found.then(|| match merged {
             None => inner.take_entry(),
-            Some(merged) => merged.take_entry(),
+            Some(merged) => merged.take_entry(inner),
         }))
     }
 
@@ -87,6 +87,9 @@ impl TableCursor {
         if !self.is_of(txn) {
             return Err(Error::TransactionEnded);
         }
+        if txn.state.is_none() {
+            return self.advance_fetching(txn);
+        }
         let TableCursor { table, position, .. } = self;
         let inner = &mut position.inner;
         let advanced = txn.run(table, position.mode, |state, _| {
@@ -98,19 +101,19 @@ impl TableCursor {
         });
         match advanced {
             Ok(found) => Ok(found),
-            Err(error) => self.advance_fetching(txn, error),
+            Err(_) if txn.is_fetching() => self.advance_fetching(txn),
+            Err(error) => Err(error),
         }
     }
 
-    /// Goes to the next entry in a fetch stage, which may have begun after the cursor. Returns
-    /// `error` if the transaction is in none.
+    /// Goes to the next entry in a fetch stage, which may have begun after the cursor.
     #[cold]
-    fn advance_fetching(&mut self, txn: &mut Transaction, error: Error) -> Result<bool> {
-        if !txn.is_fetching() {
-            return Err(error);
-        }
+    fn advance_fetching(&mut self, txn: &mut Transaction) -> Result<bool> {
         let TableCursor { table, position, .. } = self;
-        txn.fetch(|stage| run_to_end(position.advance_fetching(stage, table)))
+        txn.fetch(|stage| match position.advance_at_once(stage, table)? {
+            Some(found) => Ok(found),
+            None => run_to_end(position.go_on(stage, table)),
+        })
     }
 
     /// Key and value of the entry that the last [`advance`](Self::advance) came to. Meaningful only
@@ -119,7 +122,7 @@ impl TableCursor {
     pub fn entry(&self) -> (&[u8], &[u8]) {
         match &self.position.merged {
             None => self.position.inner.entry(),
-            Some(merged) => merged.entry(),
+            Some(merged) => merged.entry(&self.position.inner),
         }
     }
 
@@ -165,15 +168,31 @@ impl TableCursor {
 }
 
 impl CursorPosition {
-    /// Goes to the next entry in a fetch stage.
+    /// Goes to the next entry in a fetch stage, for a task.
     pub(crate) async fn advance_fetching(
         &mut self,
         stage: &mut FetchStage,
         table: &Table,
     ) -> Result<bool> {
+        match self.advance_at_once(stage, table)? {
+            Some(found) => Ok(found),
+            None => self.go_on(stage, table).await,
+        }
+    }
+
+    /// Goes to the next entry in a fetch stage. Returns `None` if a page is absent: then it goes on
+    /// by [`go_on`](CursorPosition::go_on).
+    fn advance_at_once(&mut self, stage: &mut FetchStage, table: &Table) -> Result<Option<bool>> {
         let CursorPosition { inner, merged, .. } = self;
         let merged = merged.get_or_insert_with(|| Box::new(MergedCursor::continuing(inner)));
-        merged.advance(stage, table, inner).await
+        merged.advance_at_once(stage, table, inner)
+    }
+
+    #[cold]
+    async fn go_on(&mut self, stage: &mut FetchStage, table: &Table) -> Result<bool> {
+        let CursorPosition { inner, merged, .. } = self;
+        let merged = merged.get_or_insert_with(|| Box::new(MergedCursor::continuing(inner)));
+        merged.go_on(stage, table, inner).await
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Transaction {
     /// The number of its engine's opening among those of this process (not the epoch). Compared
     /// together with the id, since transactions of different databases may have the same id.
     pub(crate) opening: u64,
+    /// The fetch stage, while the transaction is in it: it has the state then.
+    pub(crate) fetch: Option<Box<FetchStage>>,
     /// The parts that few transactions have, in one box, so that each transaction initializes one
     /// word for all of them.
     pub(crate) aside: Option<Box<Aside>>,
@@ -54,8 +56,6 @@ pub(crate) struct Aside {
     absent_pages: u32,
     /// The rollback of a deadlock's victim, until a call has reported the deadlock (TASK-6).
     pub(crate) victim: Option<VictimsRollback>,
-    /// The fetch stage, while the transaction is in it: it has the state then.
-    pub(crate) fetch: Option<Box<FetchStage>>,
     /// The conversion of a task's transaction, which leads to the fetch stage (TASK-7).
     pub(crate) conversion: Option<Conversion>,
 }
@@ -104,6 +104,7 @@ impl Transaction {
             process,
             id,
             opening,
+            fetch: None,
             aside: None,
         };
         let refused = |id| with(id, NO_OPENING, None);
@@ -190,7 +191,7 @@ impl Transaction {
     #[cold]
     pub fn begin_fetch(&mut self) {
         if let Some(state) = self.state.take() {
-            self.aside().fetch = Some(Box::new(FetchStage::new(state, self.is_of_task)));
+            self.fetch = Some(Box::new(FetchStage::new(state, self.is_of_task)));
         }
     }
 
@@ -214,8 +215,7 @@ impl Transaction {
     /// Ends the fetch stage; `None` if the transaction is in none.
     #[cold]
     pub fn end_fetch(mut self) -> Option<Fetched> {
-        let stage = self.aside.as_mut()?.fetch.take()?;
-        Some(stage.end())
+        self.fetch.take().map(|stage| stage.end())
     }
 
     /// Returns the number of times that operations of this transaction have waited for a page that
@@ -230,17 +230,15 @@ impl Transaction {
 
     /// Returns true if the transaction is in the fetch stage, or on the way there (TASK-7).
     pub fn is_fetching(&self) -> bool {
-        let is_there = |aside: &Aside| aside.fetch.is_some() || aside.conversion.is_some();
-        self.state.is_none() && self.aside.as_deref().is_some_and(is_there)
+        let is_converted = |aside: &Aside| aside.conversion.is_some();
+        self.fetch.is_some()
+            || self.state.is_none() && self.aside.as_deref().is_some_and(is_converted)
     }
 
     /// Returns the fetch stage, if the transaction is in it.
-    #[cold]
+    #[inline]
     pub(crate) fn stage(&mut self) -> Option<&mut FetchStage> {
-        if self.state.is_some() {
-            return None;
-        }
-        self.aside.as_deref_mut()?.fetch.as_deref_mut()
+        self.fetch.as_deref_mut()
     }
 
     /// Runs an operation of the fetch stage, for a transaction without a state.
@@ -407,9 +405,8 @@ impl Transaction {
             return Err(Error::Cancelled);
         };
         let (stage, context) = staging::convert(state, next, false);
-        let aside = self.aside();
-        aside.retry = Some(context);
-        let stage = aside.fetch.insert(Box::new(stage?));
+        self.aside().retry = Some(context);
+        let stage = self.fetch.insert(Box::new(stage?));
         staging::run_to_end(stage.keep_touched());
         Err(Error::Cancelled)
     }
@@ -437,6 +434,9 @@ impl Transaction {
     /// `value` is meaningless if not.
     #[inline]
     pub fn get_into(&mut self, table: &Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        if self.state.is_none() {
+            return self.fetch(|stage| stage.get(table, key, ReadIntent::Read, value));
+        }
         let got = self.run(table, IntentMode::IS, |state, hint| {
             table.tree().get(state, hint, key, ReadIntent::Read, value)
         });
@@ -457,6 +457,9 @@ impl Transaction {
         key: &[u8],
         value: &mut Vec<u8>,
     ) -> Result<bool> {
+        if self.state.is_none() {
+            return self.fetch(|stage| stage.get(table, key, ReadIntent::Update, value));
+        }
         let got = self.run(table, IntentMode::IX, |state, hint| {
             table.tree().get(state, hint, key, ReadIntent::Update, value)
         });
@@ -521,20 +524,28 @@ impl Transaction {
     /// [`Error::DuplicateKey`] if it is there.
     #[inline]
     pub fn insert(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
+        let fetch = |stage: &mut FetchStage| {
+            stage.write(table, key, Some(value), staging::must_be_absent).map(drop)
+        };
+        if self.state.is_none() {
+            return self.fetch(fetch);
+        }
         let done = self
             .run(table, IntentMode::IX, |state, hint| table.tree().insert(state, hint, key, value));
-        self.or_fetch(done, |stage| {
-            stage.write(table, key, Some(value), staging::must_be_absent).map(drop)
-        })
-        .map_err(|error| error.at_key(table.name(), key))
+        self.or_fetch(done, fetch).map_err(|error| error.at_key(table.name(), key))
     }
 
     /// Sets the value of `key`, adding the key if need be. Returns true if it was there.
     #[inline]
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
+        let fetch =
+            |stage: &mut FetchStage| stage.write(table, key, Some(value), staging::may_be_present);
+        if self.state.is_none() {
+            return self.fetch(fetch);
+        }
         let done = self
             .run(table, IntentMode::IX, |state, hint| table.tree().put(state, hint, key, value));
-        self.or_fetch(done, |stage| stage.write(table, key, Some(value), staging::may_be_present))
+        self.or_fetch(done, fetch)
     }
 
     /// Changes the value of a key.
@@ -543,12 +554,15 @@ impl Transaction {
     /// [`Error::NotFound`] if there is no such key.
     #[inline]
     pub fn update(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
+        let fetch = |stage: &mut FetchStage| {
+            stage.write(table, key, Some(value), staging::must_be_present).map(drop)
+        };
+        if self.state.is_none() {
+            return self.fetch(fetch);
+        }
         let done = self
             .run(table, IntentMode::IX, |state, hint| table.tree().update(state, hint, key, value));
-        self.or_fetch(done, |stage| {
-            stage.write(table, key, Some(value), staging::must_be_present).map(drop)
-        })
-        .map_err(|error| error.at_key(table.name(), key))
+        self.or_fetch(done, fetch).map_err(|error| error.at_key(table.name(), key))
     }
 
     /// Removes a key.
@@ -557,12 +571,15 @@ impl Transaction {
     /// [`Error::NotFound`] if there is no such key.
     #[inline]
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+        let fetch = |stage: &mut FetchStage| {
+            stage.write(table, key, None, staging::must_be_present).map(drop)
+        };
+        if self.state.is_none() {
+            return self.fetch(fetch);
+        }
         let done =
             self.run(table, IntentMode::IX, |state, hint| table.tree().delete(state, hint, key));
-        self.or_fetch(done, |stage| {
-            stage.write(table, key, None, staging::must_be_present).map(drop)
-        })
-        .map_err(|error| error.at_key(table.name(), key))
+        self.or_fetch(done, fetch).map_err(|error| error.at_key(table.name(), key))
     }
 
     /// Locks a whole table. From then on this transaction takes no locks on keys for its reads and,
@@ -603,10 +620,10 @@ impl Transaction {
 
     /// The number of the newest savepoint that was set.
     pub fn last_savepoint(&self) -> u64 {
-        let stage = || Some(self.aside.as_ref()?.fetch.as_ref()?.last_savepoint());
-        match &self.state {
-            Some(state) => state.savepoint_serial,
-            None => stage().unwrap_or(0),
+        match (&self.state, &self.fetch) {
+            (Some(state), _) => state.savepoint_serial,
+            (None, Some(stage)) => stage.last_savepoint(),
+            (None, None) => 0,
         }
     }
 
@@ -684,23 +701,35 @@ impl Drop for Transaction {
     fn drop(&mut self) {
         if let Some(state) = self.state.take() {
             self.abandon(state);
-        } else if let Some(aside) = self.aside.take() {
+            return;
+        }
+        if let Some(stage) = self.fetch.take() {
+            self.abandon_stage(stage);
+        }
+        if let Some(aside) = self.aside.take() {
             self.abandon_aside(aside);
         }
     }
 }
 
 impl Transaction {
+    /// Ends the fetch stage of a transaction that the program has dropped.
+    #[cold]
+    fn abandon_stage(&self, stage: Box<FetchStage>) {
+        if self.process.is_current() {
+            drop(stage.end());
+        } else {
+            std::mem::forget(stage);
+        }
+    }
+
     /// Rolls back a transaction that the program has dropped while a thread of the engine had its
-    /// state (TASK-4), or ends its fetch stage.
+    /// state (TASK-4).
     #[cold]
     fn abandon_aside(&self, mut aside: Box<Aside>) {
         if !self.process.is_current() {
             std::mem::forget(aside);
             return;
-        }
-        if let Some(stage) = aside.fetch.take() {
-            drop(stage.end());
         }
         if let Some(coming) = aside.away.take() {
             coming.core.transactions.hand_over(self.id);

@@ -69,6 +69,7 @@ use crate::{
     parts::RangeModes,
     record,
     space_reservation::SpaceReservation,
+    stage_memory::StageMemory,
     table::Table,
     transaction_table::{TransactionEntry, txn_id},
     undo::UndoList,
@@ -153,6 +154,8 @@ pub(crate) struct TransactionState {
     pub(crate) absent_pages: u32,
     /// Set in the optimistic run of a closure.
     optimistic: OptimisticRun,
+    /// The memory of the last fetch stage in this state, for the next one.
+    pub(crate) stage_memory: Option<Box<StageMemory>>,
     /// True if there is something to do after each operation: lock escalation, or notes of an
     /// optimistic run.
     has_after_operation: bool,
@@ -200,6 +203,7 @@ impl TransactionState {
             body: Vec::new(),
             absent_pages: 0,
             optimistic: OptimisticRun::default(),
+            stage_memory: None,
             has_after_operation: core.options.escalate_after.is_some(),
             core: core.clone(),
             anchor: Arc::new(Anchor(transactions.clone())),

@@ -30,9 +30,10 @@ use std::task::{Context, Poll};
 use clearway_base::{Result, TreeId};
 use clearway_tree::{LeafHint, ReadIntent, changed_key};
 
-use super::{FetchStage, overlay::Overlay, unlocked::Unlocked};
+use super::FetchStage;
 use crate::{
     finish,
+    stage_memory::{Overlay, Unlocked},
     task_work::Reply,
     transaction_state::{RetryContext, TransactionState},
 };
@@ -58,7 +59,7 @@ pub(crate) fn convert(
     (stage.savepoints, stage.savepoint_serial) = (state.savepoints.clone(), state.savepoint_serial);
     match undo_and_leave(state) {
         Ok((changes, is_whole)) => {
-            stage.overlay = overlay_of(&changes);
+            stage.memory.overlay = overlay_of(&changes);
             stage.is_over = !is_whole;
             touched.reverse();
             stage.touched = touched;

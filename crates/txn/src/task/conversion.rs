@@ -45,9 +45,8 @@ impl Transaction {
     }
 
     fn enter_stage(&mut self, (stage, context): Converted) -> Result<()> {
-        let aside = self.aside();
-        aside.retry = Some(context);
-        aside.fetch = stage?.take();
+        self.aside().retry = Some(context);
+        self.fetch = stage?.take();
         Ok(())
     }
 }

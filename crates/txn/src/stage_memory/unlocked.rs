@@ -6,9 +6,9 @@ use clearway_tree::{Locks, Upkeep};
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Unlocked {
+pub(crate) struct Unlocked {
     /// The locks that the operate stage is likely to want, in the order of the operations.
-    pub(super) wanted: Vec<(LockId, RangeMode)>,
+    pub(crate) wanted: Vec<(LockId, RangeMode)>,
 }
 
 impl Locks for Unlocked {
