@@ -92,7 +92,9 @@ impl FetchPins {
         let mut state = self.state.lock();
         let set = *set.get_or_insert_with(|| state.begin());
         let Some(found) = state.find(set) else { return Addition::Refused };
-        found.pages.extend_from_slice(pages);
+        for page in pages {
+            found.pages.push(*page); // Few, as a rule.
+        }
         state.pinned += pages.len();
         if state.pinned <= self.max {
             return Addition::Added;

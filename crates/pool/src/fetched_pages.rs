@@ -18,9 +18,6 @@ use crate::{
     page_set::PageSet,
 };
 
-/// The number of pages that are pinned together.
-const TOGETHER_MAX: usize = 16;
-
 thread_local! {
     /// The memory of the last set that this thread has dropped.
     static SPARE: Cell<Option<PageSet>> = const { Cell::new(None) };
@@ -55,37 +52,28 @@ impl FetchedPages {
     }
 
     fn keep_new(&mut self, pages: &[PageId]) -> bool {
-        let mut are_resident = true;
-        for pages in pages.chunks(TOGETHER_MAX) {
-            let (mut pinned, mut count) = ([PageId::NONE; TOGETHER_MAX], 0);
-            for page in pages {
-                if !self.pages.insert(*page) {
-                    continue;
-                }
-                let Ok(pin) = self.pool.pin_if_resident(*page) else {
+        let (before, mut are_resident) = (self.pages.pages().len(), true);
+        for page in pages {
+            if !self.pages.insert(*page) {
+                continue;
+            }
+            match self.pool.pin_if_resident(*page) {
+                Ok(pin) => pin.leave(),
+                Err(_) => {
                     self.pages.remove_newest();
                     are_resident = false;
-                    continue;
-                };
-                pin.leave();
-                pinned[count] = *page;
-                count += 1;
+                }
             }
-            self.add(&pinned[..count]);
+        }
+        let pinned = &self.pages.pages()[before..];
+        if !pinned.is_empty() {
+            match self.pool.fetch_pins.add(&mut self.set, pinned) {
+                Addition::Added => {}
+                Addition::AddedAndTaken(taken) => taken.iter().for_each(|pages| self.unpin(pages)),
+                Addition::Refused => self.unpin(pinned),
+            }
         }
         are_resident
-    }
-
-    /// Adds pages to the set, whose pins are left here.
-    fn add(&mut self, pinned: &[PageId]) {
-        if pinned.is_empty() {
-            return;
-        }
-        match self.pool.fetch_pins.add(&mut self.set, pinned) {
-            Addition::Added => {}
-            Addition::AddedAndTaken(taken) => taken.iter().for_each(|pages| self.unpin(pages)),
-            Addition::Refused => self.unpin(pinned),
-        }
     }
 
     /// Returns true if the page was pinned. Its pin may have been taken away.

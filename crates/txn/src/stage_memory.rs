@@ -41,22 +41,23 @@ impl StageMemory {
         clear(&mut self.unlocked.wanted);
     }
 
-    /// Returns a table.
+    /// Returns the place of a table in `tables`.
     #[inline]
-    pub(crate) fn table(&mut self, tree: TreeId) -> &mut FetchedTable {
+    pub(crate) fn place_of(&mut self, tree: TreeId) -> usize {
         let at = self.tables.iter().position(|table| table.tree == tree);
-        let at = at.unwrap_or_else(|| {
-            self.tables.push(FetchedTable { tree, hint: LeafHint::default(), read: None });
-            self.tables.len() - 1
-        });
-        &mut self.tables[at]
+        at.unwrap_or_else(|| self.add_table(tree))
     }
 
-    /// Notes that a read of a table, the last operation, has found its key.
+    fn add_table(&mut self, tree: TreeId) -> usize {
+        self.tables.push(FetchedTable { tree, hint: LeafHint::default(), read: None });
+        self.tables.len() - 1
+    }
+
+    /// Notes that a read of the table at a place, the last operation, has found its key.
     #[inline]
-    pub(crate) fn note_read(&mut self, tree: TreeId, len: usize) {
+    pub(crate) fn note_read(&mut self, at: usize, len: usize) {
         let read = self.unlocked.wanted.last().map(|(key, _)| (*key, len));
-        self.table(tree).read = read;
+        self.tables[at].read = read;
     }
 }
 

@@ -201,11 +201,12 @@ impl FetchStage {
             out.extend_from_slice(written.unwrap_or_default());
             return Ok(Some(written.is_some()));
         }
-        let found = self.at_once(table, key, |tree, unlocked, hint| {
+        let at = self.memory.place_of(table.id());
+        let found = self.at_once(table.tree(), at, key, |tree, unlocked, hint| {
             tree.try_get(unlocked, hint, key, intent, out)
         });
         if found == Some(true) {
-            self.memory.note_read(table.id(), out.len());
+            self.memory.note_read(at, out.len());
         }
         Ok(found)
     }
@@ -279,16 +280,17 @@ impl FetchStage {
         own: LockId,
     ) -> Result<Option<WriteSurvey>> {
         let tree = table.tree();
-        let survey = tree.survey_write(key, value)?;
-        self.begin_operation(table)?;
-        let len = value.map_or(0, <[u8]>::len);
-        if let Some((read, len_before)) = self.memory.table(table.id()).read
+        let at = self.memory.place_of(table.id());
+        if let Some((read, len_before)) = self.memory.tables[at].read
             && read == own
-            && tree.fits_in_place(key, len_before, len)
+            && tree.fits_in_place(key, len_before, value.map_or(0, <[u8]>::len))
         {
+            self.begin_operation(table)?;
             return Ok(Some(WriteSurvey { is_present: true, map: None }));
         }
-        let found = self.at_once(table, key, survey);
+        let survey = tree.survey_write(key, value)?;
+        self.begin_operation(table)?;
+        let found = self.at_once(tree, at, key, survey);
         let is_kept = |found: &WriteSurvey| found.map.is_none_or(|map| self.pages.keep(map));
         Ok(found.filter(is_kept))
     }
@@ -415,6 +417,7 @@ impl FetchStage {
     }
 
     /// Checks that an operation on the table may run, and counts it (STAGING-3).
+    #[inline]
     fn begin_operation(&mut self, table: &Table) -> Result<()> {
         self.state.check_table(table)?;
         self.operations += 1;

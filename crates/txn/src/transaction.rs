@@ -1,5 +1,7 @@
 //! A transaction as its user sees it: reads, writes, savepoints, and an end.
 
+mod fetching;
+
 use clearway_base::{Error, Lsn, Result, TxnId};
 use clearway_lock::{AbsoluteMode, IntentMode, WaitLimit};
 use clearway_sync::{Process, counted_reads::UnderLocks};
@@ -8,7 +10,7 @@ use clearway_tree::{LeafHint, ReadIntent};
 use crate::{
     away::{self, ComingBack, VictimsRollback},
     finish::{self, Committed},
-    staging::{self, Conversion, FetchStage, Fetched},
+    staging::{self, Conversion, FetchStage},
     suspended::Closure,
     table::Table,
     transaction_state::{RetryContext, TransactionState},
@@ -184,40 +186,6 @@ impl Transaction {
         self.state.is_some()
     }
 
-    /// Makes this transaction, which has done nothing yet, one in the fetch stage (`staging`): its
-    /// operations take no locks and change nothing. It must be ended with
-    /// [`end_fetch`](Transaction::end_fetch), or dropped. Does nothing to a transaction that could
-    /// not begin.
-    #[cold]
-    pub fn begin_fetch(&mut self) {
-        if let Some(state) = self.state.take() {
-            self.fetch = Some(Box::new(FetchStage::new(state, self.is_of_task)));
-        }
-    }
-
-    /// Makes this transaction, which has done nothing yet, one that is converted into a fetch stage
-    /// when it needs a page that is not in memory (CONVERSION-1).
-    #[cold]
-    pub fn begin_optimistic(&mut self) {
-        if let Some(state) = &mut self.state {
-            state.begin_optimistic();
-        }
-    }
-
-    /// Prevents a conversion of this transaction into a fetch stage from now on. Called
-    /// when the program learns something that would not be true of both stages.
-    pub fn prevent_conversion(&self) {
-        if let Some(state) = &self.state {
-            state.prevent_conversion();
-        }
-    }
-
-    /// Ends the fetch stage; `None` if the transaction is in none.
-    #[cold]
-    pub fn end_fetch(mut self) -> Option<Fetched> {
-        self.fetch.take().map(|stage| stage.end())
-    }
-
     /// Returns the number of times that operations of this transaction have waited for a page that
     /// was not in memory. Also valid after a deadlock; 0 in the fetch stage.
     pub fn absent_pages(&self) -> u32 {
@@ -225,35 +193,6 @@ impl Transaction {
             (Some(state), _) => state.absent_pages,
             (None, Some(aside)) => aside.absent_pages,
             (None, None) => 0,
-        }
-    }
-
-    /// Returns true if the transaction is in the fetch stage, or on the way there (TASK-7).
-    pub fn is_fetching(&self) -> bool {
-        let is_converted = |aside: &Aside| aside.conversion.is_some();
-        self.fetch.is_some()
-            || self.state.is_none() && self.aside.as_deref().is_some_and(is_converted)
-    }
-
-    /// Returns the fetch stage, if the transaction is in it.
-    #[inline]
-    pub(crate) fn stage(&mut self) -> Option<&mut FetchStage> {
-        self.fetch.as_deref_mut()
-    }
-
-    /// Runs an operation of the fetch stage, for a transaction without a state.
-    ///
-    /// # Errors
-    /// That of the operation, or the reason why the transaction has no state.
-    #[cold]
-    pub(crate) fn fetch<R>(
-        &mut self,
-        operation: impl FnOnce(&mut FetchStage) -> Result<R>,
-    ) -> Result<R> {
-        self.check_process()?;
-        match self.stage() {
-            Some(stage) => operation(stage),
-            None => Err(self.ended()),
         }
     }
 
@@ -371,46 +310,6 @@ impl Transaction {
         }
     }
 
-    /// Returns the result of `run`, unless the transaction is in the fetch stage: then, that of
-    /// `operation` there.
-    #[inline]
-    pub(crate) fn or_fetch<R>(
-        &mut self,
-        result: Result<R>,
-        operation: impl FnOnce(&mut FetchStage) -> Result<R>,
-    ) -> Result<R> {
-        match result {
-            Ok(value) => Ok(value),
-            Err(error) => self.fetch_instead(error, operation),
-        }
-    }
-
-    /// Returns the result of `operation` in the fetch stage, or `error` if there is no such stage.
-    #[cold]
-    pub(crate) fn fetch_instead<R>(
-        &mut self,
-        error: Error,
-        operation: impl FnOnce(&mut FetchStage) -> Result<R>,
-    ) -> Result<R> {
-        if self.is_fetching() { self.fetch(operation) } else { Err(error) }
-    }
-
-    /// Makes the optimistic run of a closure, which has come to an absent page, a fetch stage
-    /// (CONVERSION-1). Returns an error in any case.
-    #[cold]
-    fn convert<R>(&mut self) -> Result<R> {
-        let Some(mut state) = self.state.take() else { return Err(self.ended()) };
-        let Some(next) = state.take_next_stage() else {
-            self.state = Some(state);
-            return Err(Error::Cancelled);
-        };
-        let (stage, context) = staging::convert(state, next, false);
-        self.aside().retry = Some(context);
-        let stage = self.fetch.insert(Box::new(stage?));
-        staging::run_to_end(stage.keep_touched());
-        Err(Error::Cancelled)
-    }
-
     /// Rolls back a deadlock's victim, so that the other transactions of the cycle can go on.
     #[cold]
     fn die<R>(&mut self, result: Result<R>) -> Result<R> {
@@ -435,12 +334,15 @@ impl Transaction {
     #[inline]
     pub fn get_into(&mut self, table: &Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
         if self.state.is_none() {
-            return self.fetch(|stage| stage.get(table, key, ReadIntent::Read, value));
+            return self.get_fetching(table, key, ReadIntent::Read, value);
         }
         let got = self.run(table, IntentMode::IS, |state, hint| {
             table.tree().get(state, hint, key, ReadIntent::Read, value)
         });
-        self.or_fetch(got, |stage| stage.get(table, key, ReadIntent::Read, value))
+        if got.is_err() && self.is_fetching() {
+            return self.get_fetching(table, key, ReadIntent::Read, value);
+        }
+        got
     }
 
     /// The value of `key`, locked for a write that will follow.
@@ -458,12 +360,15 @@ impl Transaction {
         value: &mut Vec<u8>,
     ) -> Result<bool> {
         if self.state.is_none() {
-            return self.fetch(|stage| stage.get(table, key, ReadIntent::Update, value));
+            return self.get_fetching(table, key, ReadIntent::Update, value);
         }
         let got = self.run(table, IntentMode::IX, |state, hint| {
             table.tree().get(state, hint, key, ReadIntent::Update, value)
         });
-        self.or_fetch(got, |stage| stage.get(table, key, ReadIntent::Update, value))
+        if got.is_err() && self.is_fetching() {
+            return self.get_fetching(table, key, ReadIntent::Update, value);
+        }
+        got
     }
 
     /// The values of keys, in their order, read as [`get`](Self::get) reads each of them. The pages
@@ -524,28 +429,29 @@ impl Transaction {
     /// [`Error::DuplicateKey`] if it is there.
     #[inline]
     pub fn insert(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
-        let fetch = |stage: &mut FetchStage| {
-            stage.write(table, key, Some(value), staging::must_be_absent).map(drop)
-        };
         if self.state.is_none() {
-            return self.fetch(fetch);
+            return self.write_fetching(table, key, Some(value), staging::must_be_absent).map(drop);
         }
         let done = self
             .run(table, IntentMode::IX, |state, hint| table.tree().insert(state, hint, key, value));
-        self.or_fetch(done, fetch).map_err(|error| error.at_key(table.name(), key))
+        if done.is_err() && self.is_fetching() {
+            return self.write_fetching(table, key, Some(value), staging::must_be_absent).map(drop);
+        }
+        done.map_err(|error| error.at_key(table.name(), key))
     }
 
     /// Sets the value of `key`, adding the key if need be. Returns true if it was there.
     #[inline]
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
-        let fetch =
-            |stage: &mut FetchStage| stage.write(table, key, Some(value), staging::may_be_present);
         if self.state.is_none() {
-            return self.fetch(fetch);
+            return self.write_fetching(table, key, Some(value), staging::may_be_present);
         }
         let done = self
             .run(table, IntentMode::IX, |state, hint| table.tree().put(state, hint, key, value));
-        self.or_fetch(done, fetch)
+        if done.is_err() && self.is_fetching() {
+            return self.write_fetching(table, key, Some(value), staging::may_be_present);
+        }
+        done
     }
 
     /// Changes the value of a key.
@@ -554,15 +460,19 @@ impl Transaction {
     /// [`Error::NotFound`] if there is no such key.
     #[inline]
     pub fn update(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
-        let fetch = |stage: &mut FetchStage| {
-            stage.write(table, key, Some(value), staging::must_be_present).map(drop)
-        };
         if self.state.is_none() {
-            return self.fetch(fetch);
+            return self
+                .write_fetching(table, key, Some(value), staging::must_be_present)
+                .map(drop);
         }
         let done = self
             .run(table, IntentMode::IX, |state, hint| table.tree().update(state, hint, key, value));
-        self.or_fetch(done, fetch).map_err(|error| error.at_key(table.name(), key))
+        if done.is_err() && self.is_fetching() {
+            return self
+                .write_fetching(table, key, Some(value), staging::must_be_present)
+                .map(drop);
+        }
+        done.map_err(|error| error.at_key(table.name(), key))
     }
 
     /// Removes a key.
@@ -571,15 +481,15 @@ impl Transaction {
     /// [`Error::NotFound`] if there is no such key.
     #[inline]
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
-        let fetch = |stage: &mut FetchStage| {
-            stage.write(table, key, None, staging::must_be_present).map(drop)
-        };
         if self.state.is_none() {
-            return self.fetch(fetch);
+            return self.write_fetching(table, key, None, staging::must_be_present).map(drop);
         }
         let done =
             self.run(table, IntentMode::IX, |state, hint| table.tree().delete(state, hint, key));
-        self.or_fetch(done, fetch).map_err(|error| error.at_key(table.name(), key))
+        if done.is_err() && self.is_fetching() {
+            return self.write_fetching(table, key, None, staging::must_be_present).map(drop);
+        }
+        done.map_err(|error| error.at_key(table.name(), key))
     }
 
     /// Locks a whole table. From then on this transaction takes no locks on keys for its reads and,
@@ -713,16 +623,6 @@ impl Drop for Transaction {
 }
 
 impl Transaction {
-    /// Ends the fetch stage of a transaction that the program has dropped.
-    #[cold]
-    fn abandon_stage(&self, stage: Box<FetchStage>) {
-        if self.process.is_current() {
-            drop(stage.end());
-        } else {
-            std::mem::forget(stage);
-        }
-    }
-
     /// Rolls back a transaction that the program has dropped while a thread of the engine had its
     /// state (TASK-4).
     #[cold]

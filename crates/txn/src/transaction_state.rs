@@ -436,6 +436,7 @@ impl TransactionState {
     }
 
     /// Checks that the engine is open and the table exists.
+    #[inline]
     pub(crate) fn check_table(&self, table: &Table) -> Result<()> {
         self.core.health.check_open()?;
         if !table.belongs_to(self.opening) || table.is_dropped() {

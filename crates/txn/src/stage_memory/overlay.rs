@@ -37,6 +37,8 @@ pub(crate) struct Overlay {
     /// are several.
     index: Vec<Vec<u32>>,
     indexed: usize,
+    /// A bit for each table that was written, the same one for every 64th.
+    tables: u64,
     changes: Vec<OverlayChange>,
     /// True if there is a position to return to.
     is_recorded: bool,
@@ -90,7 +92,7 @@ impl Overlay {
         self.bytes.clear();
         self.entries.clear();
         self.index.iter_mut().for_each(Vec::clear);
-        self.indexed = 0;
+        (self.indexed, self.tables) = (0, 0);
         self.changes.clear();
         self.is_recorded = false;
     }
@@ -106,6 +108,9 @@ impl Overlay {
     /// Returns the entry of a key.
     #[inline]
     pub(crate) fn find(&mut self, tree: TreeId, key: &[u8]) -> Option<u32> {
+        if self.tables & bit_of(tree) == 0 {
+            return None;
+        }
         if self.entries.len() > LOOKED_THROUGH_MAX {
             return self.find_in_index(tree, key);
         }
@@ -142,6 +147,7 @@ impl Overlay {
                 (number, Some(std::mem::replace(&mut entry.value, value)))
             }
             None => {
+                self.tables |= bit_of(tree);
                 let key = self.append(key);
                 let value = value.map(|value| self.append(value));
                 self.entries.push(OverlayEntry { tree, key, value });
@@ -297,6 +303,10 @@ impl Overlay {
         }
         self.entries.pop();
     }
+}
+
+fn bit_of(tree: TreeId) -> u64 {
+    1 << (tree.0 % 64)
 }
 
 #[cfg(test)]

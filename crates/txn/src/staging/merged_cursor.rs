@@ -169,8 +169,10 @@ impl MergedCursor {
         self.has_passed = true;
         self.passed.clear();
         self.passed.extend_from_slice(key);
-        self.value.clear();
-        self.value.extend_from_slice(value.unwrap_or_default());
+        if !self.is_of_tree {
+            self.value.clear();
+            self.value.extend_from_slice(value.unwrap_or_default());
+        }
         Some(value.is_some())
     }
 

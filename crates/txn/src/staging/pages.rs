@@ -22,16 +22,17 @@ use super::{ATTEMPTS, FetchStage};
 use crate::{stage_memory::Unlocked, table::Table, transaction_state::take_as_task};
 
 impl FetchStage {
-    /// Tries an operation in one step, and keeps the pages on the way to the leaf of `key`. Returns
-    /// `None` if one of them is absent, or if the operation fails: it has to begin again then.
+    /// Tries an operation in one step, on the table at a place in `memory`, and keeps the pages on
+    /// the way to the leaf of `key`. Returns `None` if one of them is absent, or if the operation
+    /// fails: it has to begin again then.
     pub(super) fn at_once<T>(
         &mut self,
-        table: &Table,
+        tree: &Tree,
+        at: usize,
         key: &[u8],
         mut operation: impl FnMut(&Tree, &mut Unlocked, &mut LeafHint) -> Step<T>,
     ) -> Option<T> {
-        let tree = table.tree();
-        let mut hint = self.memory.table(table.id()).hint;
+        let mut hint = self.memory.tables[at].hint;
         if !tree.is_at(&hint, key) && !self.keep_way(tree, key, &mut hint) {
             return None;
         }
@@ -41,7 +42,7 @@ impl FetchStage {
         if leaf != kept && !leaf.is_none_or(|leaf| self.pages.keep(leaf)) {
             return None;
         }
-        self.memory.table(table.id()).hint = hint;
+        self.memory.tables[at].hint = hint;
         Some(done)
     }
 
@@ -68,10 +69,11 @@ impl FetchStage {
         key: &[u8],
         operation: impl FnMut(&Tree, &mut Unlocked, &mut LeafHint) -> Step<T>,
     ) -> Result<T> {
-        let mut hint = self.memory.table(table.id()).hint;
+        let at = self.memory.place_of(table.id());
+        let mut hint = self.memory.tables[at].hint;
         let done = self.run(table, &mut hint, operation).await?;
         self.keep_path(table.tree(), key, hint.page()).await;
-        self.memory.table(table.id()).hint = hint;
+        self.memory.tables[at].hint = hint;
         Ok(done)
     }
 
