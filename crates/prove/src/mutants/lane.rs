@@ -173,7 +173,7 @@ impl Lane {
                 "-p clearway-lock -p clearway-pool -p clearway-txn -p clearway --lib --test lock",
                 &["cancelled_grant_", "admission::", "offload::", "pipeline::tasks::"],
             ),
-            Lane::Staging => ("-p clearway-txn -p clearway --test hunts", &["staging::"]),
+            Lane::Staging => ("-p clearway-txn -p clearway --lib --test hunts", &["staging::"]),
             Lane::Simulation | Lane::Images | Lane::Creations | Lane::Corruption => return None,
         };
         Some(Tests { programs, filters })

@@ -205,3 +205,6 @@ impl FetchStage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
