@@ -152,7 +152,7 @@ impl<'r> Attempts<'r> {
     ) -> Result<Attempts<'r>> {
         database.check_process()?;
         let kind = database.statistics.kind(name);
-        let staged = StagedRun::begin(database.staging.first_run(kind));
+        let staged = StagedRun::begin(database.staging.first_run(kind), 0);
         let (attempt, task) = (1, None);
         Ok(Attempts { database, kind, attempt, staged, lender, is_of_agent, task })
     }
@@ -293,7 +293,8 @@ impl<'r> Attempts<'r> {
             HowToEnd::Fetched(result) => {
                 let fetched = tx.end_fetch_as_task().await;
                 let staged = self.staged.get_or_insert_default();
-                staged.end_fetch(self.database, self.kind, fetched, result);
+                let at_page = staged.end_fetch(self.database, self.kind, fetched, result);
+                debug_assert!(at_page.is_none(), "a task waits for its pages during its run");
                 None
             }
         };

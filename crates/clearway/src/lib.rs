@@ -241,10 +241,10 @@
 //! The second column lists what the call waits for in its own thread, the third what its future
 //! waits for. That future is a [`Pending`], a [`Ticket`], or the call itself. (The future of
 //! `submit_async` returns a [`Pending`], which waits for the flush.) A closure of
-//! [`Pipeline::submit`] keeps its agent while it waits for a lock, a page or log space; the agent
-//! of an asynchronous closure runs other transactions meanwhile.
-//! [`begin_async`](Database::begin_async) begins an interactive transaction whose operations are
-//! futures.
+//! [`Pipeline::submit`] keeps its agent while it waits for a lock, a page or log space, but not
+//! for a page of its fetch stage ([`Staging`]); the agent of an asynchronous closure runs other
+//! transactions meanwhile. [`begin_async`](Database::begin_async) begins an interactive transaction
+//! whose operations are futures.
 //!
 //! The futures need no particular executor, and may be dropped at any time:
 //! [`AsyncTransaction`](AsyncTransaction#cancellation) says what then happens. A poll does not

@@ -6,7 +6,9 @@
 //! ```
 //!
 //! An asynchronous closure is begun by an agent and polled by it whenever it is woken (`tasks`), so
-//! an agent has any number of them, which wait for locks, pages and the log.
+//! an agent has any number of them, which wait for locks, pages and the log. A blocking closure
+//! that waits for a page in its fetch stage has no transaction meanwhile (STAGED-4): it is such a
+//! task until its transaction has ended.
 //!
 //! A client that waits for its commit occupies no thread: the agent continues with the next
 //! transaction, and whenever a flush completes it delivers all results that are durable by then,
@@ -23,7 +25,7 @@
 //!   callback panics, and when the log fails.
 //! - PIPELINE-3. No queue is shared by all clients: an inbox, and the results that wait, belong to
 //!   one agent. An idle agent takes jobs from other inboxes, so that a lock wait of one agent does
-//!   not delay the jobs in its inbox.
+//!   not delay the jobs in its inbox. (What was begun stays with its agent: AGENT-1.)
 //! - PIPELINE-4. An agent sleeps only when it has no result to deliver, no task to poll, and either
 //!   no job to run or as many tasks as it may have. It is woken when that changes (INBOX-1 and
 //!   INBOX-4; the log's completion queue, COMPLETION-1).
@@ -48,7 +50,7 @@ use clearway_sync::{
 use crate::{LentTransaction, Transaction, inner::Inner};
 use agent::{Agent, AgentCounters};
 use inbox::{Inbox, Refused};
-use job::{Accepted, AsyncTask, Begin, Job, PendingResult, Task, TaskPlace};
+use job::{Accepted, AsyncTask, Begin, Job, JobAtPage, PendingResult, Task, TaskPlace};
 pub use ticket::Ticket;
 
 /// Options of a [`Pipeline`].
@@ -99,10 +101,11 @@ impl PipelineOptions {
         self
     }
 
-    /// Sets the maximum number of asynchronous closures that an agent has begun and not ended, at
-    /// least 1. Default 1,024. While an agent has that number, it begins no other transaction,
-    /// unless the pipeline is closed. Each of these closures takes the memory of its future and of
-    /// its transaction.
+    /// Sets the maximum number of closures that an agent has begun and not ended, at least 1.
+    /// Default 1,024. Counted are asynchronous closures, and those of [`submit`](Pipeline::submit)
+    /// that wait for a page in their fetch stage. While an agent has that number, it begins no
+    /// other transaction, unless the pipeline is closed. Each of these closures takes the memory of
+    /// its future and of its transaction.
     pub fn tasks(mut self, tasks: usize) -> PipelineOptions {
         self.tasks = tasks;
         self
@@ -131,8 +134,8 @@ pub struct PipelineStats {
     /// Number of times that an agent delivered one or more results in a row.
     pub batches: u64,
     /// Number of times that an agent put its thread to sleep, because it had nothing to do or had
-    /// begun as many asynchronous closures as it may have. Waits for locks and pages are not
-    /// counted.
+    /// begun as many closures as it may have ([`tasks`](PipelineOptions::tasks)). Waits for locks
+    /// and pages are not counted.
     pub parks: u64,
     /// Transactions that an agent took out of the inbox of another one.
     pub stolen: u64,
@@ -188,11 +191,12 @@ struct PipelineShared {
 /// While an agent runs a closure of [`submit`](Pipeline::submit), its waits for locks, pages and
 /// log space included, it delivers no results and polls no asynchronous closure. If all agents wait
 /// in this way, no transaction is run. (An asynchronous closure does not keep its agent while it
-/// waits.) Therefore a closure must not wait for another result of the same pipeline. If a closure
-/// needs a lock that an asynchronous closure of the same agent holds, it fails with
-/// [`Error::SelfWait`], since the asynchronous closure cannot go on while this one blocks the
-/// agent. While an [interactive transaction](crate::Database::begin) holds locks that closures
-/// need, its owner must not wait for a result of the pipeline either.
+/// waits, nor does any closure while it waits for a page in its fetch stage, see
+/// [`Staging`](crate::Staging).) Therefore a closure must not wait for another result of the same
+/// pipeline. If a closure needs a lock that an asynchronous closure of the same agent holds, it
+/// fails with [`Error::SelfWait`], since the asynchronous closure cannot go on while this one
+/// blocks the agent. While an [interactive transaction](crate::Database::begin) holds locks that
+/// closures need, its owner must not wait for a result of the pipeline either.
 pub struct Pipeline {
     shared: Arc<PipelineShared>,
     agents: Mutex<Vec<thread::JoinHandle<()>>>,
@@ -225,6 +229,13 @@ impl Pipeline {
     /// thread or a task can wait for its result. The call itself does not wait for the agent. While
     /// `body` waits for a lock, a page or log space, its agent is blocked; that of
     /// [`submit_async`](Pipeline::submit_async) is not.
+    ///
+    /// In a fetch stage (see [`Staging`](crate::Staging)) `body` does not wait for a page. The
+    /// first one that is not in memory ends its run: all further operations return
+    /// [`Error::Cancelled`], which it should return with `?`. The page is read while the agent runs
+    /// other transactions, and then `body` is run again, in the fetch stage. So it may be run many
+    /// times there, and its result is dropped each time. After 32 such runs, or one that has
+    /// panicked, it waits for its pages.
     ///
     /// # Errors
     /// [`Error::BacklogFull`] if the agent's inbox has no room

@@ -22,12 +22,12 @@ use clearway_sync::{
     plain::{AtomicU64, Ordering},
     thread,
 };
-use clearway_txn::{Kind, RetryContext};
+use clearway_txn::{Fetched, Kind, RetryContext};
 
 use crate::{
     Pending, Transaction, automatic,
     inner::Inner,
-    staged_run::{DroppedResult, StagedRun},
+    staged_run::{DroppedResult, RERUNS_MAX, StagedRun},
     statistics::Count,
 };
 
@@ -43,8 +43,29 @@ enum Attempt<T> {
     Retry(RetryContext),
     /// The fetch stage is over, and the operate stage follows.
     Fetched,
+    /// The run in the fetch stage is over at an absent page (STAGED-4).
+    AtPage(Box<Fetched>),
     Failed(Error),
 }
+
+/// The runs of a closure whose transaction has not ended.
+pub(crate) struct ClosureRuns {
+    kind: Kind,
+    /// The number of this attempt, from 1. Fetch stages do not count.
+    attempt: u32,
+    /// `None` in the first attempt of a transaction without stages.
+    staged: Option<Box<StagedRun>>,
+}
+
+/// A closure of an agent between two runs of its fetch stage: it waits for the page at which the
+/// first of them was over.
+pub(crate) struct ClosureAtPage {
+    runs: ClosureRuns,
+    fetched: Box<Fetched>,
+}
+
+/// The result of a closure, unless it waits for a page.
+pub(crate) type EndedOrAtPage<T> = std::result::Result<Result<Pending<T>>, Box<ClosureAtPage>>;
 
 /// Runs `body` until its transaction commits or fails, or was a deadlock's victim in the last
 /// attempt allowed.
@@ -54,20 +75,65 @@ pub(crate) fn run<T>(
     name: &'static str,
     mut body: impl FnMut(&mut Transaction) -> Result<T>,
 ) -> Result<Pending<T>> {
-    database.check_process()?;
-    let kind = database.statistics.kind(name);
-    let mut staged = StagedRun::begin(database.staging.first_run(kind));
-    let mut attempt = 1;
-    loop {
-        let last = attempt >= database.attempts;
-        match run_once(database, kind, last, staged.as_deref_mut(), &mut body) {
-            Attempt::Done(pending) => return Ok(pending),
-            Attempt::Failed(error) => return Err(error),
-            Attempt::Fetched => {}
-            Attempt::Retry(context) => {
-                staged.get_or_insert_default().context = Some(context);
-                pause(attempt);
-                attempt += 1;
+    let runs = ClosureRuns::begin(database, name, 0)?;
+    runs.go_on(database, &mut body).unwrap_or_else(|_| unreachable!("no rerun is allowed"))
+}
+
+/// As [`run`], for an agent: returns early if the closure waits for a page in its fetch stage. The
+/// agent then awaits [`ClosureAtPage::wait`] as a task, and calls [`ClosureRuns::go_on`].
+#[inline]
+pub(crate) fn run_by_agent<T>(
+    database: &Inner,
+    name: &'static str,
+    body: &mut impl FnMut(&mut Transaction) -> Result<T>,
+) -> EndedOrAtPage<T> {
+    match ClosureRuns::begin(database, name, RERUNS_MAX) {
+        Ok(runs) => runs.go_on(database, body),
+        Err(error) => Ok(Err(error)),
+    }
+}
+
+impl ClosureAtPage {
+    /// Waits for the page, as a task. Returns the runs that follow.
+    pub(crate) async fn wait(self, database: &Inner) -> ClosureRuns {
+        let ClosureAtPage { mut runs, mut fetched } = self;
+        let was_read = fetched.read_absent().await;
+        let staged = runs.staged.get_or_insert_default();
+        staged.end_wait(database, runs.kind, *fetched, was_read);
+        runs
+    }
+}
+
+impl ClosureRuns {
+    #[inline]
+    fn begin(database: &Inner, name: &'static str, reruns_max: u32) -> Result<ClosureRuns> {
+        database.check_process()?;
+        let kind = database.statistics.kind(name);
+        let staged = StagedRun::begin(database.staging.first_run(kind), reruns_max);
+        Ok(ClosureRuns { kind, attempt: 1, staged })
+    }
+
+    /// Runs `body` until its transaction ends, or its fetch stage waits for a page.
+    #[inline]
+    pub(crate) fn go_on<T>(
+        mut self,
+        database: &Inner,
+        body: &mut impl FnMut(&mut Transaction) -> Result<T>,
+    ) -> EndedOrAtPage<T> {
+        loop {
+            let last = self.attempt >= database.attempts;
+            match run_once(database, self.kind, last, self.staged.as_deref_mut(), body) {
+                Attempt::Done(pending) => return Ok(Ok(pending)),
+                Attempt::Failed(error) => return Ok(Err(error)),
+                Attempt::Fetched => {}
+                Attempt::AtPage(fetched) => {
+                    return Err(Box::new(ClosureAtPage { runs: self, fetched }));
+                }
+                Attempt::Retry(context) => {
+                    self.staged.get_or_insert_default().context = Some(context);
+                    pause(self.attempt);
+                    self.attempt += 1;
+                }
             }
         }
     }
@@ -100,8 +166,10 @@ fn run_once<T>(
     if let Some(staged) = staged {
         if tx.inner.is_fetching() {
             let result = DroppedResult::of(returned);
-            staged.end_fetch(database, kind, tx.end_fetch(), result);
-            return Attempt::Fetched;
+            return match staged.end_fetch(database, kind, tx.end_fetch(), result) {
+                None => Attempt::Fetched,
+                Some(fetched) => Attempt::AtPage(Box::new(fetched)),
+            };
         }
         staged.count_operate(database, kind, &tx);
     }

@@ -36,10 +36,10 @@ pub enum Staging {
     /// The closure first runs in a *fetch stage*: without locks, and without changes that others
     /// could see, so that the pages it needs are in memory when it runs for good, in its *operate
     /// stage*. So as a rule it holds no lock while it waits for the disk. The run in the fetch
-    /// stage sees its own writes, and may see changes that are not committed, or contents that
-    /// belong to no single point in time; its result is dropped, even if it is an error or a panic.
-    /// What it writes to its captures stays, as after a deadlock; see
-    /// [`stage`](crate::Transaction::stage).
+    /// stage (on a pipeline there may be several) sees its own writes, and may see changes that are
+    /// not committed, or contents that belong to no single point in time; its result is dropped,
+    /// even if it is an error or a panic. What it writes to its captures stays, as after a
+    /// deadlock; see [`stage`](crate::Transaction::stage).
     ///
     /// Use this only in programs that unwind on panic: a closure may panic because of contents that
     /// it would never see otherwise.
@@ -81,6 +81,10 @@ pub struct StagingStats {
     pub fetches_with_reads: u64,
     /// The number of times that fetch stages waited for a page.
     pub fetch_waits: u64,
+    /// The number of times that closures were run again in their fetch stage: on a pipeline, the
+    /// run of a blocking closure is over at a page that is not in memory, and the next one begins
+    /// when the page is there.
+    pub fetch_reruns: u64,
     /// Fetch stages whose closure panicked.
     pub fetch_panics: u64,
     /// Fetch stages that ended before their closure: they needed more operations, bytes or time
@@ -126,6 +130,19 @@ pub(crate) enum EndedRun {
     Conventional,
 }
 
+/// The runs of a closure in one fetch stage, the present one included.
+#[derive(Default)]
+pub(crate) struct FetchRuns {
+    /// True if the stage began as an operate stage.
+    pub(crate) is_converted: bool,
+    /// The number of runs but one.
+    pub(crate) reruns: u32,
+    /// The number of times that they waited for a page.
+    pub(crate) absent_pages: u32,
+    /// True if the closure has panicked in one of them.
+    pub(crate) has_panicked: bool,
+}
+
 /// The counters of a type.
 #[derive(Default)]
 struct StagingCounters {
@@ -133,6 +150,7 @@ struct StagingCounters {
     conversions: Counter,
     fetches_with_reads: Counter,
     fetch_waits: Counter,
+    fetch_reruns: Counter,
     fetch_panics: Counter,
     fetches_cut_short: Counter,
     pages_pinned: Counter,
@@ -316,24 +334,19 @@ impl StagingPolicies {
         }
     }
 
-    /// Counts a fetch stage.
+    /// Counts a fetch stage, after its last run.
     #[cold]
-    pub(crate) fn count_fetch(
-        &self,
-        kind: Kind,
-        fetched: &Fetched,
-        panicked: bool,
-        is_converted: bool,
-    ) {
+    pub(crate) fn count_fetch(&self, kind: Kind, fetched: &Fetched, runs: &FetchRuns) {
         let StagingOfType { counters, window, .. } = &self.types[kind.index()];
         counters.fetches.add(1);
-        counters.conversions.add(u64::from(is_converted));
-        counters.fetches_with_reads.add(u64::from(fetched.absent_pages > 0));
-        counters.fetch_waits.add(u64::from(fetched.absent_pages));
-        counters.fetch_panics.add(u64::from(panicked));
+        counters.conversions.add(u64::from(runs.is_converted));
+        counters.fetches_with_reads.add(u64::from(runs.absent_pages > 0));
+        counters.fetch_waits.add(u64::from(runs.absent_pages));
+        counters.fetch_reruns.add(u64::from(runs.reruns));
+        counters.fetch_panics.add(u64::from(runs.has_panicked));
         counters.fetches_cut_short.add(u64::from(fetched.is_cut_short));
         counters.pages_pinned.add(fetched.pages.count() as u64);
-        window.count_fetch(fetched.absent_pages);
+        window.count_fetch(runs.absent_pages);
     }
 
     /// Counts a run that has ended in the operate stage, in which it has waited for `absent` pages.
@@ -375,6 +388,7 @@ impl StagingPolicies {
             conversions: counters.conversions.get(),
             fetches_with_reads: counters.fetches_with_reads.get(),
             fetch_waits: counters.fetch_waits.get(),
+            fetch_reruns: counters.fetch_reruns.get(),
             fetch_panics: counters.fetch_panics.get(),
             fetches_cut_short: counters.fetches_cut_short.get(),
             pages_pinned: counters.pages_pinned.get(),

@@ -77,10 +77,14 @@ impl Transaction {
     }
 
     /// Makes this transaction, which has done nothing yet, one in the fetch stage, which is not
-    /// counted. Does nothing to a transaction that could not begin.
+    /// counted. If the closure is run again there, `last` is the state that its last run has left.
+    /// Does nothing to a transaction that could not begin.
     #[cold]
-    pub(crate) fn begin_fetch(&mut self) {
-        self.inner.begin_fetch();
+    pub(crate) fn begin_fetch(&mut self, last: Option<Fetched>) {
+        match last {
+            None => self.inner.begin_fetch(),
+            Some(last) => self.inner.continue_fetch(last),
+        }
         if self.inner.is_fetching() {
             self.uncounted.cancel();
             self.began = None;
@@ -114,6 +118,11 @@ impl Transaction {
     /// [`Staging`](crate::Staging)) can use it to do things once that do not belong to the
     /// transaction, and to leave out, in the fetch stage, work that touches no table. Once this has
     /// returned [`Stage::Operate`], the run stays in the operate stage.
+    ///
+    /// On a [`Pipeline`](crate::Pipeline) the closure of a `submit` may be run several times in the
+    /// fetch stage: when a run needs a page that is not in memory, its operations return
+    /// [`Error::Cancelled`], and the next run begins when the page is there. For what a run writes
+    /// to the closure's captures, that is as a repetition after a deadlock.
     pub fn stage(&self) -> Stage {
         if self.inner.is_fetching() {
             return Stage::Fetch;

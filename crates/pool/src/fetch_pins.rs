@@ -1,13 +1,17 @@
 //! The pins of all fetch stages, and their bound. `fetched_pages` has the interface.
 //!
 //! Invariants:
-//! - FETCH-PINS-1. All sets together keep at most a quarter of the cache. A pin beyond that takes
-//!   the pins of the oldest set away, all of them, and if there is no other, those of its own.
+//! - FETCH-PINS-1. All sets and waits together keep at most a quarter of the cache. A pin beyond
+//!   that takes the pins of the oldest set away, all of them, and if there is no other, those of
+//!   its own.
 //! - FETCH-PINS-2. No thread or task waits for one of these pins: they are preferences, and a
 //!   transaction runs without them as well. So pins and locks cannot block each other.
 //! - FETCH-PINS-3. `pinned` counts the pages of all sets. The pages of a set that is taken away are
 //!   returned to the caller, who unpins them; those of a set that is ended are unpinned by its
 //!   owner, who knows them. The caller adds a page to a set once.
+//! - FETCH-PINS-4. A wait for a page (`awaited_page`) has room for its pin reserved before it
+//!   begins, and only while a quarter of all the room is free. The pin of a page that has arrived
+//!   stays until the task is polled, and cannot be taken away.
 
 use std::mem;
 
@@ -39,6 +43,8 @@ struct FetchPinsState {
     newest: usize,
     pinned: usize,
     last_number: u64,
+    /// Waits for pages, each of which may have a pin.
+    waits: usize,
 }
 
 /// A set in the list.
@@ -77,6 +83,7 @@ impl FetchPins {
             oldest: NONE,
             newest: NONE,
             pinned: 0,
+            waits: 0,
             last_number: 0,
         };
         FetchPins { state: Mutex::new(state), max: capacity / SHARE_OF_CACHE }
@@ -85,6 +92,20 @@ impl FetchPins {
     /// The number of pages that are pinned now, counted once for each set.
     pub(crate) fn pinned(&self) -> usize {
         self.state.lock().pinned
+    }
+
+    /// Reserves room for the pin of a page that is awaited. Returns false if there is none
+    /// (FETCH-PINS-4).
+    pub(crate) fn begin_wait(&self) -> bool {
+        let mut state = self.state.lock();
+        let has_room = 4 * (state.pinned + state.waits) < 3 * self.max;
+        state.waits += usize::from(has_room);
+        has_room
+    }
+
+    /// Gives the room of a wait back.
+    pub(crate) fn end_wait(&self) {
+        self.state.lock().waits -= 1;
     }
 
     /// Adds pages that the caller has pinned to a set. If it is `None`, begins one, the newest.
@@ -96,11 +117,11 @@ impl FetchPins {
             found.pages.push(*page); // Few, as a rule.
         }
         state.pinned += pages.len();
-        if state.pinned <= self.max {
+        if state.pinned + state.waits <= self.max {
             return Addition::Added;
         }
         let mut taken = Vec::new();
-        while state.pinned > self.max && state.oldest != NONE {
+        while state.pinned + state.waits > self.max && state.oldest != NONE {
             let oldest = state.oldest;
             taken.push(state.remove(oldest));
         }

@@ -37,6 +37,7 @@
 //! first sixteen bytes of a page (checksum, page id, page LSN), described in `docs/page-format.md`.
 
 mod admission;
+mod awaited_page;
 mod clean;
 mod data_file;
 mod evict;
@@ -68,6 +69,7 @@ mod space;
 mod task_reads;
 mod wal;
 
+pub use awaited_page::AwaitedPage;
 pub use clean::DirectoryLock;
 pub use clearway_disk::{IoPriority, IoQueueChoice, IoQueueKind};
 pub use exclusive::ExclusivePage;

@@ -33,7 +33,7 @@ use clearway_sync::{ThreadWaker, counted_reads::assert_counted, thread};
 use crate::{
     Pool,
     admission::{Admission, PINS_MAX},
-    page_waits::{PageWait, PageWaitEnd},
+    page_waits::PageWait,
 };
 
 /// Pages that an operation may need: `TAKEN_BASE`, and `VISITS_MAX` times those of the file. One
@@ -153,21 +153,10 @@ impl OperationPins {
         if self.wait.as_ref().is_some_and(|wait| wait.page != page) {
             self.cancel_wait();
         }
-        loop {
-            if self.wait.is_none() {
-                self.begin_take(page)?;
-                self.wait = self.pool.pin_or_wait(page, cx.waker())?;
-            }
-            let Some(wait) = &self.wait else { break };
-            let end = ready!(self.pool.page_waits.poll(wait, cx.waker()));
-            self.wait = None;
-            match end {
-                PageWaitEnd::Arrived => break,
-                PageWaitEnd::Failed(error) => return Poll::Ready(Err(error)),
-                // Read the page alone.
-                PageWaitEnd::Unknown => {}
-            }
+        if self.wait.is_none() {
+            self.begin_take(page)?;
         }
+        ready!(self.pool.poll_pin(page, &mut self.wait, cx))?;
         self.pins.push(page);
         Poll::Ready(Ok(()))
     }
@@ -207,12 +196,7 @@ impl OperationPins {
     }
 
     fn cancel_wait(&mut self) {
-        let Some(wait) = self.wait.take() else { return };
-        let page = wait.page;
-        if let Some(PageWaitEnd::Arrived) = self.pool.page_waits.cancel(wait) {
-            // The pin that belonged to the wait (PAGE-WAITS-2).
-            self.unpin(page);
-        }
+        self.pool.cancel_wait(&mut self.wait);
     }
 
     fn unpin(&self, page: PageId) {

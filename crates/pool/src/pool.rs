@@ -16,7 +16,7 @@ use std::{
 };
 
 use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result};
-use clearway_disk::{Disk, IoQueue};
+use clearway_disk::{Disk, IoQueue, IoQueueKind};
 use clearway_sync::{
     Counter, Mutex,
     atomic::{AtomicU64, Ordering},
@@ -295,6 +295,11 @@ impl Pool {
             (None, Some(page)) => Error::WriteTimeout { page, waited_us },
             (page, _) => Error::ReadTimeout { page: page.unwrap_or(PageId::NONE), waited_us },
         }
+    }
+
+    /// Returns true if a read is over when it has been requested, since the disk has no queue.
+    pub fn reads_at_once(&self) -> bool {
+        self.io.kind() == IoQueueKind::AtOnce
     }
 
     /// Returns true if a page is being read in.

@@ -15,7 +15,10 @@
 //! A request does not belong to the task that has caused it (LOAD-1): a task that is dropped leaves
 //! it alone. If all of them are, the page arrives, and stays in memory without a pin.
 
-use std::{sync::Arc, task::Waker};
+use std::{
+    sync::Arc,
+    task::{Context, Poll, Waker, ready},
+};
 
 use clearway_base::{Error, PageId, Result};
 use clearway_disk::IoPriority;
@@ -61,6 +64,42 @@ impl Pool {
             }
         }
         Ok(Some(wait))
+    }
+
+    /// Pins a page, for a task, and has it read in for that if it is absent. `wait` is its wait for
+    /// the page, if that has begun.
+    ///
+    /// # Errors
+    /// Those of [`Pool::pin_or_wait`], and that of the read, also if it was begun for another task.
+    pub(crate) fn poll_pin(
+        self: &Arc<Pool>,
+        page: PageId,
+        wait: &mut Option<PageWait>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<()>> {
+        loop {
+            if wait.is_none() {
+                *wait = self.pin_or_wait(page, cx.waker())?;
+            }
+            let Some(begun) = &*wait else { return Poll::Ready(Ok(())) };
+            let end = ready!(self.page_waits.poll(begun, cx.waker()));
+            *wait = None;
+            match end {
+                PageWaitEnd::Arrived => return Poll::Ready(Ok(())),
+                PageWaitEnd::Failed(error) => return Poll::Ready(Err(error)),
+                // Read the page alone.
+                PageWaitEnd::Unknown => {}
+            }
+        }
+    }
+
+    /// Gives up a wait, if there is one, and the pin that belongs to it (PAGE-WAITS-2).
+    pub(crate) fn cancel_wait(&self, wait: &mut Option<PageWait>) {
+        let Some(wait) = wait.take() else { return };
+        let page = wait.page;
+        if let Some(PageWaitEnd::Arrived) = self.page_waits.cancel(wait) {
+            self.space.frame(page).unpin();
+        }
     }
 
     /// As `serve_waits`; makes room if there is none. The waits fail if that fails.

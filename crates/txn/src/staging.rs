@@ -30,6 +30,12 @@
 //!   for pages without a thread. Those of a thread read the pages themselves and are never pending,
 //!   so one poll runs them to the end. An operation whose future is dropped has changed nothing of
 //!   the overlay and passed no record.
+//! - STAGING-7. If the closure of a thread can be run again, its run reads no page: it is over at
+//!   the first absent one, and the thread does not wait (`absent`). The next run takes over the
+//!   pins and the time limit, so it finds that page, and the stage is bounded as one run would be.
+//!   A run reads its pages itself if there is no room for the wait (FETCH-PINS-4). Otherwise a
+//!   thread would begin one stage after the other, each of which takes away the pins of an earlier
+//!   one, so that none has all its pages when it operates.
 //!
 //! Algorithm
 //! : "High-Performance Transaction Processing in Charm", section 3.1.
@@ -39,6 +45,7 @@
 //!   what it has written comes to the same pages. The paper locks intermediate nodes of B-trees
 //!   even in the fetch stage. Here descents are optimistic, as always.
 
+mod absent;
 mod conversion;
 mod merged_cursor;
 mod pages;
@@ -51,9 +58,9 @@ use std::{
 
 use clearway_base::{Error, PageId, Result};
 use clearway_lock::{LockId, RangeMode, WaitLimit};
-use clearway_pool::FetchedPages;
+use clearway_pool::{AwaitedPage, FetchedPages};
 use clearway_sync::block_on;
-use clearway_tree::{Cursor, LeafHint, ReadIntent, WriteSurvey};
+use clearway_tree::{Cursor, LeafHint, ReadIntent, Wait, WriteSurvey};
 
 use crate::{
     finish,
@@ -61,6 +68,7 @@ use crate::{
     table::Table,
     transaction_state::{TransactionState, leave_unreadable},
 };
+use absent::AbsentPages;
 pub(crate) use conversion::{Conversion, Converted, convert, convert_for_task};
 pub(crate) use merged_cursor::MergedCursor;
 
@@ -80,6 +88,8 @@ const OPERATIONS_PER_LOOK: u32 = 1024;
 pub(crate) struct FetchStage {
     /// True if its operations belong to a task, which must not be blocked (STAGING-6).
     is_of_task: bool,
+    /// True if the closure can be run again (STAGING-7).
+    can_rerun: bool,
     /// The transaction's state, without locks and changes. It counts as active, so that the
     /// directory stays locked (DIRECTORY-1).
     state: Box<TransactionState>,
@@ -94,6 +104,10 @@ pub(crate) struct FetchStage {
     is_over: bool,
     has_refused: bool,
     absent_pages: u32,
+    /// The pages at which the run is over (STAGING-7).
+    absent: Vec<PageId>,
+    /// The room for the wait for them.
+    awaited: Option<AwaitedPage>,
     /// The leaves that the run came to before its conversion and that are not kept yet, newest
     /// first.
     touched: Vec<PageId>,
@@ -111,15 +125,33 @@ pub struct Fetched {
     /// The number of times that it waited for a page that was not in memory, the one of a
     /// conversion included.
     pub absent_pages: u32,
+    /// The pages at which the run is over, if the closure is to be run again.
+    absent: Option<AbsentPages>,
 }
 
 impl FetchStage {
     /// Begins the fetch stage of a transaction that has done nothing yet.
-    pub(crate) fn new(mut state: Box<TransactionState>, is_of_task: bool) -> FetchStage {
+    pub(crate) fn new(state: Box<TransactionState>, is_of_task: bool) -> FetchStage {
         let pages = FetchedPages::new(&state.core.pool);
+        FetchStage::with(state, is_of_task, pages, Instant::now() + TIME_MAX)
+    }
+
+    /// Begins the next run of a stage whose last one is over at an absent page.
+    pub(crate) fn again(state: Box<TransactionState>, last: Fetched) -> FetchStage {
+        let until = last.absent.map_or_else(Instant::now, |absent| absent.until);
+        FetchStage::with(state, false, last.pages, until)
+    }
+
+    fn with(
+        mut state: Box<TransactionState>,
+        is_of_task: bool,
+        pages: FetchedPages,
+        until: Instant,
+    ) -> FetchStage {
         let memory = state.stage_memory.take().unwrap_or_default();
         FetchStage {
             is_of_task,
+            can_rerun: false,
             state,
             memory,
             savepoints: Vec::new(),
@@ -127,25 +159,37 @@ impl FetchStage {
             pages,
             operations: 0,
             bytes: 0,
-            until: Instant::now() + TIME_MAX,
+            until,
             is_over: false,
             has_refused: false,
             absent_pages: 0,
+            absent: Vec::new(),
+            awaited: None,
             touched: Vec::new(),
         }
     }
 
-    /// Ends the stage.
-    pub(crate) fn end(mut self) -> Fetched {
-        self.memory.clear();
-        self.state.stage_memory = Some(self.memory);
-        finish::leave(self.state);
-        Fetched {
-            pages: self.pages,
-            is_cut_short: self.is_over,
-            has_refused: self.has_refused,
-            absent_pages: self.absent_pages,
-        }
+    /// Sets whether the closure, which is a thread's, can be run again (STAGING-7). A disk that
+    /// reads at once lets no other transaction run meanwhile.
+    pub(crate) fn set_can_rerun(&mut self, can_rerun: bool) {
+        self.can_rerun = can_rerun && !self.state.core.pool.reads_at_once();
+    }
+
+    /// Ends the stage, or its run.
+    pub(crate) fn end(self) -> Fetched {
+        let FetchStage { mut state, mut memory, pages, is_over, .. } = self;
+        let FetchStage { has_refused, absent_pages, .. } = self;
+        memory.clear();
+        state.stage_memory = Some(memory);
+        let absent = self.awaited.map(|awaited| AbsentPages {
+            core: state.core.clone(),
+            pages: self.absent,
+            awaited,
+            limit: state.page_limit(),
+            until: self.until,
+        });
+        finish::leave(state);
+        Fetched { pages, is_cut_short: is_over, has_refused, absent_pages, absent }
     }
 
     /// Sets the limit of waits: a fetch stage waits for pages only. Returns the one before.

@@ -30,6 +30,8 @@ pub struct Transaction {
     pub(crate) state: Option<Box<TransactionState>>,
     /// True if the transaction belongs to a task, which must not be blocked by its rollback.
     pub(crate) is_of_task: bool,
+    /// True if the closure can be run again in its fetch stage (STAGING-7).
+    can_rerun: bool,
     /// The process that opened the database.
     process: Process,
     pub(crate) id: TxnId,
@@ -103,6 +105,7 @@ impl Transaction {
         let with = |id, opening, state| Transaction {
             state,
             is_of_task: false,
+            can_rerun: false,
             process,
             id,
             opening,

@@ -11,7 +11,8 @@ use std::{
 use clearway_sync::{Counter, ThreadWaker, atomic::Ordering, thread};
 
 use super::{
-    Accepted, Begin, Inbox, Job, PendingResult, PipelineShared, PipelineStats, TaskPlace,
+    Accepted, Begin, Inbox, Job, JobAtPage, PendingResult, PipelineShared, PipelineStats,
+    TaskPlace,
     inbox::ParkCheck,
     spinning::{SpinEnd, Spinning},
     tasks::{Polled, RunsTask, Tasks},
@@ -151,11 +152,22 @@ impl Agent {
 
     fn perform(&mut self, mut job: Box<dyn Job>) {
         let database = &self.shared.database;
-        let ((), is_long) = self.clock.step(|| job.run(database));
+        let (at_page, is_long) = self.clock.step(|| job.run(database));
         if is_long {
             database.statistics.count_long_step(job.name());
         }
-        self.waiting.push_back(job);
+        match at_page {
+            None => self.waiting.push_back(job),
+            Some(closure) => self.begin_wait(JobAtPage { job, closure }),
+        }
+    }
+
+    /// Begins the wait of a job for a page of its fetch stage, as a task.
+    #[cold]
+    fn begin_wait(&mut self, waits: JobAtPage) {
+        let (name, shared) = (waits.job.name(), &self.shared);
+        let polled = self.tasks.begin(name, |place| waits.begin_in(place, shared), &mut self.clock);
+        after_poll(&self.shared.database, &mut self.waiting, polled);
     }
 
     /// Delivers the results that are ready, in the order of the transactions' ends (PIPELINE-5).

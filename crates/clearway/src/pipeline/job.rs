@@ -16,12 +16,15 @@ use clearway_base::{Error, Result};
 
 use super::PipelineShared;
 use crate::{
-    LentTransaction, Pending, Transaction, async_runner, inner::Inner, lending::Lender, runner,
+    LentTransaction, Pending, Transaction, async_runner,
+    inner::Inner,
+    lending::Lender,
+    runner::{self, ClosureAtPage, ClosureRuns, EndedOrAtPage},
 };
 
 /// The contents of an inbox.
 pub(super) enum Accepted {
-    /// A closure, which the agent runs to its end.
+    /// A closure, which the agent runs to its end, or to an absent page of its fetch stage.
     Job(Box<dyn Job>),
     /// An asynchronous closure, which the agent begins.
     Task(Box<dyn Begin>),
@@ -49,10 +52,36 @@ pub(super) trait TaskPlace {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Box<dyn PendingResult>>;
 }
 
-/// The way in and out of a place.
+/// The way in and out of a place for transactions of type `A`.
 struct Mailbox<A> {
-    begins: Cell<Option<Box<A>>>,
-    ended: Cell<Option<Box<A>>>,
+    begins: Cell<Option<A>>,
+    ended: Cell<Option<Box<dyn PendingResult>>>,
+}
+
+impl<A> Mailbox<A> {
+    fn new(first: A) -> Rc<Mailbox<A>> {
+        Rc::new(Mailbox { begins: Cell::new(Some(first)), ended: Cell::new(None) })
+    }
+
+    /// Returns the next transaction.
+    async fn next(&self) -> A {
+        poll_fn(|_| self.begins.take().map_or(Poll::Pending, Poll::Ready)).await
+    }
+}
+
+/// Begins a transaction in `place`, if that is a place for those like this one, or in a new place.
+fn begin_in<A: 'static>(
+    transaction: A,
+    place: Option<Box<dyn TaskPlace>>,
+    new_place: impl FnOnce(A) -> Box<dyn TaskPlace>,
+) -> Box<dyn TaskPlace> {
+    if let Some(place) = place
+        && let Some(mailbox) = place.mailbox().downcast_ref::<Mailbox<A>>()
+    {
+        mailbox.begins.set(Some(transaction));
+        return place;
+    }
+    new_place(transaction)
 }
 
 /// A place for transactions of one Rust type. Their future runs one after the other, so a
@@ -64,7 +93,7 @@ struct PlaceOf<A, F> {
 
 impl<A, F> TaskPlace for PlaceOf<A, F>
 where
-    A: PendingResult + 'static,
+    A: 'static,
     F: Future<Output = Infallible>,
 {
     fn mailbox(&self) -> &dyn Any {
@@ -110,13 +139,7 @@ where
         place: Option<Box<dyn TaskPlace>>,
         shared: &Arc<PipelineShared>,
     ) -> Box<dyn TaskPlace> {
-        if let Some(place) = place
-            && let Some(mailbox) = place.mailbox().downcast_ref::<Mailbox<Self>>()
-        {
-            mailbox.begins.set(Some(self));
-            return place;
-        }
-        new_place(self, Arc::clone(shared))
+        begin_in(self, place, |first| new_place(first, Arc::clone(shared)))
     }
 }
 
@@ -131,16 +154,12 @@ where
     B: AsyncFnMut(LentTransaction) -> Result<T> + 'static,
     D: FnOnce(Result<T>) + 'static,
 {
-    let mailbox = Rc::new(Mailbox { begins: Cell::new(Some(first)), ended: Cell::new(None) });
+    let mailbox = Mailbox::new(first);
     let tasks = Rc::clone(&mailbox);
     let future = Box::pin(async move {
         let mut lender = Lender::default();
         loop {
-            let mut task = poll_fn(|_| match tasks.begins.take() {
-                Some(task) => Poll::Ready(task),
-                None => Poll::Pending,
-            })
-            .await;
+            let mut task = tasks.next().await;
             let Some(mut body) = task.body.take() else { continue };
             let database = &shared.database;
             let ran = async_runner::run_lending(database, task.name, &mut body, &mut lender).await;
@@ -237,8 +256,48 @@ pub(super) trait Job: PendingResult + Send {
     /// Returns the type of the transaction.
     fn name(&self) -> &'static str;
 
-    /// Runs the transaction, once. Its locks are released afterwards.
-    fn run(&mut self, database: &Inner);
+    /// Runs the transaction, once. Its locks are released afterwards. If its closure waits for a
+    /// page in its fetch stage, returns that: a [`JobAtPage`] is to be begun as a task.
+    fn run(&mut self, database: &Inner) -> Option<Box<ClosureAtPage>>;
+
+    /// Continues what [`run`](Job::run) has begun, after the wait.
+    fn go_on(&mut self, database: &Inner, runs: ClosureRuns) -> Option<Box<ClosureAtPage>>;
+}
+
+/// A job whose closure waits for a page in its fetch stage. It becomes a task of its agent.
+pub(super) struct JobAtPage {
+    pub(super) job: Box<dyn Job>,
+    pub(super) closure: Box<ClosureAtPage>,
+}
+
+impl JobAtPage {
+    /// Begins the wait in `place`, if that is a place for jobs, or in a new place.
+    pub(super) fn begin_in(
+        self,
+        place: Option<Box<dyn TaskPlace>>,
+        shared: &Arc<PipelineShared>,
+    ) -> Box<dyn TaskPlace> {
+        begin_in(self, place, |first| new_place_of_jobs(first, Arc::clone(shared)))
+    }
+}
+
+/// Returns a place in which `first` waits and runs to its end, and then others.
+#[cold]
+fn new_place_of_jobs(first: JobAtPage, shared: Arc<PipelineShared>) -> Box<dyn TaskPlace> {
+    let mailbox = Mailbox::new(first);
+    let jobs = Rc::clone(&mailbox);
+    let future = Box::pin(async move {
+        loop {
+            let JobAtPage { mut job, closure } = jobs.next().await;
+            let mut waits = Some(closure);
+            while let Some(closure) = waits {
+                let runs = closure.wait(&shared.database).await;
+                waits = job.go_on(&shared.database, runs);
+            }
+            jobs.ended.set(Some(job));
+        }
+    });
+    Box::new(PlaceOf { mailbox, future })
 }
 
 /// A closure with its callback.
@@ -253,20 +312,38 @@ impl<T, B, D> Task<T, B, D> {
     pub(super) fn new(name: &'static str, body: B, done: D) -> Task<T, B, D> {
         Task { name, body, done, ran: Ran::Not }
     }
+
+    /// Keeps the result of the closure, unless it waits for a page.
+    #[inline]
+    fn keep(&mut self, ran: EndedOrAtPage<T>) -> Option<Box<ClosureAtPage>> {
+        match ran {
+            Ok(ended) => {
+                self.ran = Ran::of(ended);
+                None
+            }
+            Err(closure) => Some(closure),
+        }
+    }
 }
 
 impl<T, B, D> Job for Task<T, B, D>
 where
-    T: Send,
-    B: FnMut(&mut Transaction) -> Result<T> + Send,
-    D: FnOnce(Result<T>) + Send,
+    T: Send + 'static,
+    B: FnMut(&mut Transaction) -> Result<T> + Send + 'static,
+    D: FnOnce(Result<T>) + Send + 'static,
 {
     fn name(&self) -> &'static str {
         self.name
     }
 
-    fn run(&mut self, database: &Inner) {
-        self.ran = Ran::of(runner::run(database, self.name, &mut self.body));
+    fn run(&mut self, database: &Inner) -> Option<Box<ClosureAtPage>> {
+        let ran = runner::run_by_agent(database, self.name, &mut self.body);
+        self.keep(ran)
+    }
+
+    fn go_on(&mut self, database: &Inner, runs: ClosureRuns) -> Option<Box<ClosureAtPage>> {
+        let ran = runs.go_on(database, &mut self.body);
+        self.keep(ran)
     }
 }
 

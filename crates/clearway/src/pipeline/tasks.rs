@@ -1,4 +1,5 @@
-//! The asynchronous closures that an agent has begun: its *tasks*.
+//! The closures that an agent has begun and that wait: its *tasks*. They are asynchronous, or they
+//! wait for a page between two runs of their fetch stage.
 //!
 //! ```text
 //!   inbox ─▶ begin ─▶ poll ─▶ waits for a lock or a page ─▶ woken: ready ─▶ poll ─▶ ended

@@ -1,6 +1,7 @@
 //! Two-stage execution of closures: how often they run, what becomes of their results, and what
 //! others see of it.
 
+mod pipeline;
 mod tasks;
 
 use std::{

@@ -15,7 +15,7 @@
 use std::time::Instant;
 
 use clearway_base::{Error, PageId, Result};
-use clearway_pool::{IoPriority, OperationPins};
+use clearway_pool::{AwaitedPage, IoPriority, OperationPins};
 use clearway_tree::{Cursor, LeafHint, Need, Step, Tree, Wait, WayEnd};
 
 use super::{ATTEMPTS, FetchStage};
@@ -96,8 +96,41 @@ impl FetchStage {
         }
     }
 
+    /// Ends the run at absent pages, if the closure can be run again (STAGING-7). Otherwise
+    /// returns false.
+    #[cold]
+    fn is_over_at(&mut self, pages: &[PageId]) -> bool {
+        let core = &self.state.core;
+        // The wait will need the timer's thread.
+        if !self.can_rerun || core.task_work.start(&core.options).is_err() {
+            return false;
+        }
+        if self.awaited.is_none() {
+            self.awaited = AwaitedPage::reserve(&core.pool);
+            self.absent_pages += u32::from(self.awaited.is_some());
+        }
+        if self.awaited.is_none() {
+            return false;
+        }
+        self.is_over = true;
+        for page in pages {
+            if !self.absent.contains(page) {
+                self.absent.push(*page);
+            }
+        }
+        true
+    }
+
     #[cold]
     async fn meet(&mut self, need: Need, pins: &mut Option<OperationPins>) -> Result<()> {
+        let is_over = match &need {
+            Need::Page(page) => self.is_over_at(&[*page]),
+            Need::Pages(pages) => self.is_over_at(pages),
+            _ => false,
+        };
+        if is_over {
+            return Err(Error::Cancelled);
+        }
         self.absent_pages += 1;
         if Instant::now() > self.until {
             return Err(Error::Cancelled);
@@ -196,7 +229,7 @@ impl FetchStage {
 
     /// Keeps a page, and reads it in for that if it is absent.
     pub(super) async fn keep(&mut self, page: PageId) {
-        if !self.pages.keep(page) {
+        if !self.pages.keep(page) && !self.is_over_at(&[page]) {
             let mut pins = OperationPins::new(&self.state.core.pool);
             self.absent_pages += 1;
             // If it cannot be read, the operate stage meets the error.

@@ -16,8 +16,32 @@ impl Transaction {
     /// not begin.
     pub fn begin_fetch(&mut self) {
         if let Some(state) = self.state.take() {
-            self.fetch = Some(Box::new(FetchStage::new(state, self.is_of_task)));
+            let stage = FetchStage::new(state, self.is_of_task);
+            self.enter_fetch(stage);
         }
+    }
+
+    /// As [`begin_fetch`](Transaction::begin_fetch), for the next run of a closure whose `last` one
+    /// is over at an absent page, which was [read](Fetched::read_absent).
+    #[cold]
+    pub fn continue_fetch(&mut self, last: Fetched) {
+        if let Some(state) = self.state.take() {
+            self.enter_fetch(FetchStage::again(state, last));
+        }
+    }
+
+    fn enter_fetch(&mut self, mut stage: FetchStage) {
+        stage.set_can_rerun(self.can_rerun);
+        self.fetch = Some(Box::new(stage));
+    }
+
+    /// Lets the run of this transaction's closure be over when it comes to an absent page in its
+    /// fetch stage, instead of reading the page (STAGING-7): if
+    /// [`Fetched::is_at_absent_page`], the caller runs the closure again. Not for tasks. To be
+    /// called before the stage begins, also if that will be a conversion.
+    #[cold]
+    pub fn set_can_rerun(&mut self) {
+        self.can_rerun = true;
     }
 
     /// Makes this transaction, which has done nothing yet, one that is converted into a fetch stage
@@ -137,7 +161,9 @@ impl Transaction {
         };
         let (stage, context) = staging::convert(state, next, false);
         self.aside().retry = Some(context);
+        let can_rerun = self.can_rerun;
         let stage = self.fetch.insert(Box::new(stage?));
+        stage.set_can_rerun(can_rerun);
         staging::run_to_end(stage.keep_touched());
         Err(Error::Cancelled)
     }

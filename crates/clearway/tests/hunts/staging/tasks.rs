@@ -27,21 +27,24 @@ use clearway_testkit::{
 };
 use tokio::{runtime::Builder, task::JoinSet};
 
-const ACCOUNTS: u64 = 20_000;
+pub(super) const ACCOUNTS: u64 = 20_000;
 
-fn key(account: u64) -> [u8; 8] {
+pub(super) fn key(account: u64) -> [u8; 8] {
     account.to_be_bytes()
 }
 
-/// A database of accounts on the disk that `wrap` makes, of which an eighth fits in its cache. All
-/// pages are on the disk.
-fn accounts_on<D: Disk + 'static>(
-    policy: Staging,
+/// Options for a cache in which an eighth of the accounts fits.
+pub(super) fn options(policy: Staging) -> Options {
+    Options::new().cache_size(1 << 20).staging(policy).time_one_in(1)
+}
+
+/// A database of accounts on the disk that `wrap` makes. All pages are on the disk.
+pub(super) fn accounts_on<D: Disk + 'static>(
+    options: Options,
     wrap: impl FnOnce(MemoryDisk) -> D,
 ) -> (Database, Table) {
-    let options = || Options::new().cache_size(1 << 20).staging(policy).time_one_in(1);
     let disk = MemoryDisk::new();
-    let db = options().on_disk(Arc::new(disk.clone())).open("").unwrap();
+    let db = options.clone().on_disk(Arc::new(disk.clone())).open("").unwrap();
     let table = db.table("accounts").unwrap();
     for rows in (0..ACCOUNTS).collect::<Vec<_>>().chunks(100) {
         let mut tx = db.begin();
@@ -49,13 +52,13 @@ fn accounts_on<D: Disk + 'static>(
         tx.commit().unwrap();
     }
     db.close().unwrap();
-    let db = options().on_disk(Arc::new(wrap(disk))).open("").unwrap();
+    let db = options.on_disk(Arc::new(wrap(disk))).open("").unwrap();
     let table = db.table("accounts").unwrap();
     (db, table)
 }
 
-fn accounts(policy: Staging) -> (Database, Table) {
-    accounts_on(policy, |disk| disk)
+pub(super) fn accounts(policy: Staging) -> (Database, Table) {
+    accounts_on(options(policy), |disk| disk)
 }
 
 fn of_type(db: &Database, name: &str) -> TypeStats {
@@ -71,7 +74,7 @@ fn poll<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
 }
 
 /// Repeats `step` until it returns true.
-fn repeat(what: &str, mut step: impl FnMut() -> bool) {
+pub(super) fn repeat(what: &str, mut step: impl FnMut() -> bool) {
     let until = Instant::now() + Duration::from_secs(20);
     while !step() {
         assert!(Instant::now() < until, "{what}");
@@ -79,7 +82,7 @@ fn repeat(what: &str, mut step: impl FnMut() -> bool) {
     }
 }
 
-fn assert_nothing_is_held(db: &Database) {
+pub(super) fn assert_nothing_is_held(db: &Database) {
     repeat("a transaction is active", || db.stats().engine.active == 0);
     assert_eq!(db.stats().engine.pool.fetched_pages, 0);
     assert_eq!(db.verify().unwrap().unreachable_pages, 0);
@@ -252,7 +255,7 @@ fn optimistic_task_that_knows_its_stage_stays_in_it() {
 /// A database whose reads a test completes, and what it holds.
 fn held_accounts(policy: Staging) -> (Database, Table, HeldReads) {
     let reads = HeldReads::new(1);
-    let (db, table) = accounts_on(policy, |disk| HeldReadsDisk::new(disk, reads.clone()));
+    let (db, table) = accounts_on(options(policy), |disk| HeldReadsDisk::new(disk, reads.clone()));
     // The row `hot` is in memory: threads read their pages themselves.
     let mut warm = db.begin();
     warm.put(&table, "hot", "old").unwrap();
@@ -261,7 +264,7 @@ fn held_accounts(policy: Staging) -> (Database, Table, HeldReads) {
 }
 
 /// Completes all reads while `body` runs.
-fn reading<T>(reads: &HeldReads, body: impl FnOnce() -> T) -> T {
+pub(super) fn reading<T>(reads: &HeldReads, body: impl FnOnce() -> T) -> T {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -493,7 +496,7 @@ fn hybrid_chooses_for_tasks_as_for_threads() {
 fn tasks_fetch_by_default_once_they_wait_behind_reads() {
     let servers = ReadServers::new(4, Duration::from_millis(1));
     let (db, table) =
-        accounts_on(Staging::Automatic, |disk| QueueingDisk::new(disk, servers.clone()));
+        accounts_on(options(Staging::Automatic), |disk| QueueingDisk::new(disk, servers.clone()));
     drop(db.begin().scan(&table, ..).count());
     db.begin().get(&table, key(0)).unwrap();
     servers.set_on(true);
