@@ -45,6 +45,7 @@ mod staging_concurrency;
 mod staging_cpu;
 mod staging_memory;
 mod staging_mis_prefetch;
+mod staging_pipeline;
 mod staging_speed;
 mod tatp_components;
 
@@ -82,6 +83,7 @@ pub(crate) const EXPERIMENTS: &[Entry] = &[
     Entry::of::<staging_cpu::StagingCpu>(),
     Entry::of::<staging_memory::StagingMemory>(),
     Entry::of::<staging_speed::StagingSpeed>(),
+    Entry::of::<staging_pipeline::StagingPipeline>(),
     Entry::of::<reorder_contention::Contention>(),
     Entry::of::<reorder_clients::Clients>(),
     Entry::of::<reorder_breakdown::Breakdown>(),

@@ -49,6 +49,7 @@ fn smaller(name: &str) -> &'static str {
         "staging_cpu" => "--part=50 --clients=2",
         "staging_memory" => "--part=50",
         "staging_mis_prefetch" => "--part=50 --clients=2",
+        "staging_pipeline" => "--cache=4",
         "staging_speed" => "--part=50 --accounts=20000",
         "elr_tpcc" => "--warehouses=2 --clients=4 --items=100 --customers=10 --orders=200",
         "reorder_solver" => "--limit=0.1",

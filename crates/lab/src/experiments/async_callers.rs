@@ -6,13 +6,14 @@
 //! the cache, a program without an engine (`bare`) does as many page reads, page writes and writes
 //! of the log for each transaction as the engine has done, and syncs as often.
 
-mod bank;
+pub(super) mod bank;
 mod bare;
 mod sessions;
 
 use std::time::Duration;
 
 use clap::Args;
+use clearway::Staging;
 
 use crate::experiment::{
     About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen,
@@ -51,7 +52,13 @@ pub(super) enum Variant {
 }
 
 const AGENTS: usize = 2;
-const CLOSURES: Callers = Callers { agents: AGENTS, clients: 64, is_async: false };
+const CLOSURES: Callers = Callers {
+    agents: AGENTS,
+    clients: 64,
+    is_async: false,
+    staging: Staging::Automatic,
+    branch_first: false,
+};
 const TASKS: Callers = Callers { is_async: true, ..CLOSURES };
 const CACHED: [(&str, Variant); 2] =
     [("closures", Variant::Engine(CLOSURES)), ("async closures", Variant::Engine(TASKS))];

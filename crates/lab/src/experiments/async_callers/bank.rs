@@ -12,10 +12,14 @@ use std::{
 };
 
 use clearway::{
-    Database, EngineStats, LentTransaction, Options, Pipeline, PipelineOptions, Result, Table,
-    Transaction,
+    Database, EngineStats, LentTransaction, Options, Pipeline, PipelineOptions, Result, Staging,
+    StagingStats, Table, Transaction,
 };
-use clearway_testkit::Random;
+use clearway_disk::MemoryDisk;
+use clearway_testkit::{
+    Random,
+    disk::{QueueingDisk, ReadServers, ServerStats},
+};
 use tempfile::TempDir;
 
 use super::bare::Work;
@@ -28,6 +32,9 @@ const TELLERS: u64 = 1_000;
 const BRANCHES: u64 = 100;
 const CACHED_ACCOUNTS: u64 = 100_000;
 const LOADED_TOGETHER: u64 = 10_000;
+/// The type of the transactions.
+const DEPOSIT: &str = "deposit";
+const LOG_BYTES: u64 = 256 << 20;
 
 /// The callers of a run.
 #[derive(Clone, Copy)]
@@ -35,11 +42,16 @@ pub(in super::super) struct Callers {
     pub(in super::super) agents: usize,
     pub(in super::super) clients: u32,
     pub(in super::super) is_async: bool,
+    pub(in super::super) staging: Staging,
+    /// True if a deposit changes its branch first, and its account last.
+    pub(in super::super) branch_first: bool,
 }
 
 /// A bank on a disk, closed between runs, or one in memory.
 pub(in super::super) struct Bank {
     directory: Option<TempDir>,
+    /// The servers for which the reads of a run wait, if the disk is not a real one.
+    servers: Option<ReadServers>,
     options: Options,
     accounts: u64,
 }
@@ -60,6 +72,7 @@ struct Deposit {
     branch: u64,
     number: u64,
     amount: u64,
+    branch_first: bool,
 }
 
 fn row(balance: u64) -> [u8; ROW_BYTES] {
@@ -111,7 +124,12 @@ impl Tables {
 
     fn rows(&self, deposit: Deposit) -> [(&Table, u64); 3] {
         let Deposit { account, teller, branch, .. } = deposit;
-        [(&self.accounts, account), (&self.tellers, teller), (&self.branches, branch)]
+        let mut rows =
+            [(&self.accounts, account), (&self.tellers, teller), (&self.branches, branch)];
+        if deposit.branch_first {
+            rows.reverse();
+        }
+        rows
     }
 
     fn deposit(&self, tx: &mut Transaction, deposit: Deposit) -> Result<()> {
@@ -140,7 +158,22 @@ impl Bank {
         let db = options.clone().cache_size(1 << 30).open(directory.path())?;
         Tables::open(&db)?.load(&db, accounts)?;
         db.close()?;
-        Ok(Bank { directory: Some(directory), options, accounts })
+        Ok(Bank { directory: Some(directory), servers: None, options, accounts })
+    }
+
+    /// Loads a bank in memory that is ten times a cache of `cache` bytes, behind a disk whose reads
+    /// wait for servers.
+    pub(in super::super) fn behind(servers: ReadServers, cache: u64) -> Outcome<Bank> {
+        let disk = MemoryDisk::new();
+        let accounts = 10 * cache / BYTES_FOR_EACH;
+        let options = Options::new().log_capacity(LOG_BYTES);
+        let loads = options.clone().cache_size(1 << 30).on_disk(Arc::new(disk.clone()));
+        let db = loads.open("bank")?;
+        Tables::open(&db)?.load(&db, accounts)?;
+        db.close()?;
+        let disk = QueueingDisk::new(disk, servers.clone());
+        let options = options.cache_size(cache).on_disk(Arc::new(disk));
+        Ok(Bank { directory: None, servers: Some(servers), options, accounts })
     }
 
     /// A bank that the cache holds.
@@ -149,10 +182,10 @@ impl Bank {
         let db = options.clone().open("bank")?;
         Tables::open(&db)?.load(&db, CACHED_ACCOUNTS)?;
         db.close()?;
-        Ok(Bank { directory: None, options, accounts: CACHED_ACCOUNTS })
+        Ok(Bank { directory: None, servers: None, options, accounts: CACHED_ACCOUNTS })
     }
 
-    pub(super) fn accounts(&self) -> u64 {
+    pub(in super::super) fn accounts(&self) -> u64 {
         self.accounts
     }
 
@@ -161,10 +194,11 @@ impl Bank {
     }
 
     /// Runs deposits for `time`.
-    pub(super) fn run(&self, callers: Callers, time: Duration) -> Outcome<Ran> {
+    pub(in super::super) fn run(&self, callers: Callers, time: Duration) -> Outcome<Ran> {
         let db = self.options.clone().open(self.directory())?;
         let tables = Tables::open(&db)?;
         tables.fill_cache(&db, self.accounts)?;
+        db.set_staging(DEPOSIT, Some(callers.staging));
         let clients = Arc::new(Clients {
             tables,
             accounts: self.accounts,
@@ -173,10 +207,12 @@ impl Bank {
             commits: AtomicU64::new(0),
             stops: AtomicBool::new(false),
             is_async: callers.is_async,
+            branch_first: callers.branch_first,
         });
         let options = PipelineOptions::new().agents(callers.agents).tasks(1 << 16);
         let pipeline = Arc::new(options.start(&db)?);
         let (before, memory) = (db.stats().engine, resident_bytes());
+        self.set_reads_wait(true);
         let started = Instant::now();
         for client in 0..callers.clients {
             clients.submit(&pipeline, Random::new(u64::from(client)));
@@ -190,16 +226,28 @@ impl Bank {
         let grown = resident_bytes().saturating_sub(memory);
         let (after, elapsed) = (db.stats().engine, started.elapsed());
         let commits = clients.commits.load(Ordering::Relaxed);
+        let disk = self.servers.as_ref().map(ReadServers::stats);
+        let types = db.type_stats();
+        let staged = types.iter().find(|kind| kind.name == DEPOSIT).map(|kind| kind.staging);
         clients.stops.store(true, Ordering::Relaxed);
         // The callbacks hold the pipeline.
         while Arc::strong_count(&pipeline) > 1 {
             thread::sleep(Duration::from_millis(1));
         }
         drop(pipeline);
+        self.set_reads_wait(false);
         db.close()?;
         let mean_in_flight = in_flight.0 as f64 / in_flight.1.max(1) as f64;
         let kib_for_each = grown as f64 / 1024.0 / f64::from(callers.clients);
-        Ok(Ran { commits, elapsed, before, after, mean_in_flight, kib_for_each })
+        let staged = staged.unwrap_or_default();
+        Ok(Ran { commits, elapsed, before, after, mean_in_flight, kib_for_each, disk, staged })
+    }
+
+    fn set_reads_wait(&self, wait: bool) {
+        if let Some(servers) = &self.servers {
+            servers.set_on(wait);
+            servers.reset_stats();
+        }
     }
 }
 
@@ -224,6 +272,7 @@ struct Clients {
     commits: AtomicU64,
     stops: AtomicBool,
     is_async: bool,
+    branch_first: bool,
 }
 
 impl Clients {
@@ -237,6 +286,7 @@ impl Clients {
             branch: random.below(BRANCHES),
             number: self.numbers.fetch_add(1, Ordering::Relaxed),
             amount: random.below(1_000),
+            branch_first: self.branch_first,
         };
         let (next, again) = (Arc::clone(self), Arc::clone(pipeline));
         let done = move |result: Result<()>| {
@@ -247,24 +297,27 @@ impl Clients {
         // After the close nothing is accepted, and the client ends.
         let _ = if self.is_async {
             pipeline.submit_async_then(
-                "deposit",
+                DEPOSIT,
                 async move |mut tx| body.tables.deposit_as_task(&mut tx, deposit).await,
                 done,
             )
         } else {
-            pipeline.submit_then("deposit", move |tx| body.tables.deposit(tx, deposit), done)
+            pipeline.submit_then(DEPOSIT, move |tx| body.tables.deposit(tx, deposit), done)
         };
     }
 }
 
 /// The measurements of a run.
-pub(super) struct Ran {
+pub(in super::super) struct Ran {
     commits: u64,
     elapsed: Duration,
     before: EngineStats,
     after: EngineStats,
     mean_in_flight: f64,
     kib_for_each: f64,
+    /// Of the servers, if there are any.
+    disk: Option<ServerStats>,
+    staged: StagingStats,
 }
 
 impl Ran {
@@ -288,6 +341,22 @@ impl Ran {
             ("reads/tx", work.reads),
             ("in flight", self.mean_in_flight),
             ("KiB/client", self.kib_for_each),
+        ]
+    }
+
+    /// The measures of runs behind servers. In flight are all reads, those of threads included.
+    pub(in super::super) fn staged_sample(&self) -> Sample {
+        let in_flight = self
+            .disk
+            .as_ref()
+            .map_or(0.0, |disk| disk.utilisation() * disk.servers as f64 + disk.waiting_mean);
+        let operates = self.staged.operates.max(1) as f64;
+        vec![
+            ("tps", self.commits as f64 / self.elapsed.as_secs_f64()),
+            ("in flight", in_flight),
+            ("reads/tx", self.work().reads),
+            ("reruns/tx", self.staged.fetch_reruns as f64 / self.commits.max(1) as f64),
+            ("mis %", 100.0 * self.staged.mis_prefetches as f64 / operates),
         ]
     }
 }

@@ -24,7 +24,7 @@ pub(in super::super) const VOLUME: Device =
 
 impl Device {
     /// Returns the servers of a disk of this kind, whose delay is off.
-    pub(super) fn servers(self) -> ReadServers {
+    pub(in super::super) fn servers(self) -> ReadServers {
         ReadServers::new(self.servers, Duration::from_millis(self.read_ms))
     }
 }
