@@ -1,8 +1,9 @@
 //! Admission: the number of operations that keep pins is limited, and the others wait in two
 //! queues: those whose transactions hold locks, for which others may wait, and the rest.
 //!
-//! Threads and tasks wait in the same queues, each with a waker (that of a thread unparks it). An
-//! operation that ends admits the next one itself, so none overtakes another of its queue.
+//! Each waits with a waker (that of a thread unparks it). An operation that ends admits the next
+//! one itself, so none overtakes another of its queue. Operations of threads and those of tasks
+//! have queues and a limit of their own ([`AdmissionsByDriver`], PINS-3).
 //!
 //! ```text
 //!   Outside ── poll: room ───────────────► Admitted ── leave ──► Outside, the first one admitted
@@ -45,6 +46,28 @@ pub(crate) fn operations_max(capacity: usize) -> usize {
 pub(crate) struct PinnedOperations {
     state: Mutex<AdmissionQueue>,
     max: usize,
+}
+
+/// The operations of threads and those of tasks, which do not wait for each other.
+pub(crate) struct AdmissionsByDriver {
+    pub(crate) threads: PinnedOperations,
+    pub(crate) tasks: PinnedOperations,
+}
+
+impl AdmissionsByDriver {
+    /// Admits up to `max` operations of each at a time.
+    pub(crate) fn new(max: usize) -> AdmissionsByDriver {
+        AdmissionsByDriver {
+            threads: PinnedOperations::new(max),
+            tasks: PinnedOperations::new(max),
+        }
+    }
+
+    /// Wakes all that wait, as [`PinnedOperations::close`] does.
+    pub(crate) fn close(&self) {
+        self.threads.close();
+        self.tasks.close();
+    }
 }
 
 /// Lock holders that are admitted one after the other while other operations wait (ADMISSION-4).

@@ -9,14 +9,17 @@
 //! Invariants:
 //! - PINS-1. An operation keeps at most [`PINS_MAX`] pins, those of the pages that it needed last,
 //!   the page that it waits for included.
-//! - PINS-2. All operations together keep at most a quarter of the cache; if the cache is so small
-//!   that not even one operation's pins fit in that, one operation at a time keeps pins. Operations
-//!   that may not keep pins yet wait without a pin (`admission`), and those of lock holders are
-//!   admitted first. So there are always pages to evict for those that read.
+//! - PINS-2. The operations of threads together keep at most a quarter of the cache, and so do
+//!   those of tasks; if the cache is so small that not even one operation's pins fit in that, one
+//!   operation of each at a time keeps pins. Operations that may not keep pins yet wait without a
+//!   pin (`admission`), and those of lock holders are admitted first. So there are always pages to
+//!   evict for those that read.
 //! - PINS-3. An operation that keeps pins waits only for disk, log and page latches. No holder of a
 //!   page latch waits for admission, since that wait comes between two steps. The driver drops the
-//!   pins before it waits for a lock or for log space. So those that wait for admission go on at
-//!   some time, whatever locks they hold, if every task that is woken is polled or dropped.
+//!   pins before it waits for a lock or for log space. A thread waits for the admission of threads
+//!   only: it may be the one that polls the tasks. So those that wait for admission go on at some
+//!   time, whatever locks they hold, if every task that is woken is polled or dropped when no
+//!   operation of a thread keeps its thread.
 //! - PINS-4. What an operation has (pins, its admission or place in the queue, its wait for a page)
 //!   is given back by `clear` and by the drop, in whatever state it is.
 
@@ -32,7 +35,7 @@ use clearway_sync::{ThreadWaker, counted_reads::assert_counted, thread};
 
 use crate::{
     Pool,
-    admission::{Admission, PINS_MAX},
+    admission::{Admission, AdmissionsByDriver, PINS_MAX, PinnedOperations},
     page_waits::PageWait,
 };
 
@@ -45,6 +48,8 @@ const VISITS_MAX: u64 = 256;
 pub struct OperationPins {
     pool: Arc<Pool>,
     admission: Admission,
+    /// True if the admission, or the place in the queue, is one of a thread.
+    is_of_thread: bool,
     /// True if the operation's transaction holds locks: it is then admitted before others.
     holds_locks: bool,
     /// Pages that are pinned for this operation; the one needed last is the last.
@@ -63,6 +68,7 @@ impl OperationPins {
         OperationPins {
             pool,
             admission,
+            is_of_thread: false,
             holds_locks: false,
             pins: Vec::new(),
             wait: None,
@@ -79,7 +85,12 @@ impl OperationPins {
     /// Waits until the operation may keep pins (PINS-2). [`OperationPins::take`] does it, too.
     #[cold]
     pub fn admit(&mut self) {
-        self.pool.pinned_operations.enter(&mut self.admission, self.holds_locks);
+        if self.admission != Admission::Admitted && !self.is_of_thread {
+            self.leave();
+            self.is_of_thread = true;
+        }
+        let OperationPins { pool, admission, is_of_thread, holds_locks, .. } = self;
+        admissions(pool, *is_of_thread).enter(admission, *holds_locks);
     }
 
     /// Reads a page in if it is absent, and keeps it in memory. If the page is being read already,
@@ -166,11 +177,19 @@ impl OperationPins {
     pub fn clear(&mut self) {
         self.cancel_wait();
         mem::take(&mut self.pins).into_iter().for_each(|page| self.unpin(page));
-        self.pool.pinned_operations.leave(&mut self.admission);
+        self.leave();
+    }
+
+    /// Gives the admission back, or the place in the queue.
+    fn leave(&mut self) {
+        let OperationPins { pool, admission, is_of_thread, .. } = self;
+        admissions(pool, *is_of_thread).leave(admission);
     }
 
     fn poll_admit(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        let operations = &self.pool.pinned_operations;
+        // The wait of a thread polls, too, once it is admitted.
+        self.is_of_thread &= self.admission != Admission::Outside;
+        let operations = admissions(&self.pool, self.is_of_thread);
         if operations.poll(&mut self.admission, self.holds_locks, cx.waker()).is_ready() {
             return Poll::Ready(Ok(()));
         }
@@ -202,6 +221,12 @@ impl OperationPins {
     fn unpin(&self, page: PageId) {
         self.pool.space.frame(page).unpin();
     }
+}
+
+/// Returns the admissions of threads, or those of tasks.
+fn admissions(pool: &Pool, of_threads: bool) -> &PinnedOperations {
+    let AdmissionsByDriver { threads, tasks } = &pool.pinned_operations;
+    if of_threads { threads } else { tasks }
 }
 
 impl Drop for OperationPins {

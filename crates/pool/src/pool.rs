@@ -24,7 +24,7 @@ use clearway_sync::{
 
 use crate::{
     DirectoryLock, PoolOptions, PoolStats, Wal,
-    admission::{PinnedOperations, operations_max},
+    admission::{AdmissionsByDriver, operations_max},
     clean::{CleanerHandle, PageCleaner},
     data_file::DataFile,
     fetch_pins::FetchPins,
@@ -61,7 +61,7 @@ pub struct Pool {
     pub(crate) cleaning: PageCleaner,
     pub(crate) counters: Counters,
     opened: Instant,
-    pub(crate) pinned_operations: PinnedOperations,
+    pub(crate) pinned_operations: AdmissionsByDriver,
     pub(crate) fetch_pins: FetchPins,
     /// Operations, of threads and of tasks, that wait for pages.
     pub(crate) page_waits: PageWaits,
@@ -104,7 +104,7 @@ impl Pool {
             cleaning,
             counters,
             opened: Instant::now(),
-            pinned_operations: PinnedOperations::new(operations_max(options.capacity_pages())),
+            pinned_operations: AdmissionsByDriver::new(operations_max(options.capacity_pages())),
             fetch_pins: FetchPins::new(options.capacity_pages()),
             page_waits: PageWaits::default(),
             loader: Loader::new(options.background_cleaner),

@@ -1,11 +1,15 @@
 //! Many tasks beside each other in the smallest cache.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
 };
 
-use clearway::{AbsoluteMode, Database, LockWait, Options, Table};
+use clearway::{AbsoluteMode, Database, LockWait, Options, PipelineOptions, Table};
 use clearway_testkit::Random;
 use tokio::runtime::Builder;
 
@@ -35,6 +39,16 @@ fn open(directory: &std::path::Path) -> (Database, Table) {
     (db, accounts)
 }
 
+fn fill(db: &Database, accounts: &Table) {
+    for first in (0..ACCOUNTS).step_by(100) {
+        let fill = db.transact("fill", |tx| {
+            (first..first + 100)
+                .try_for_each(|n| tx.insert(accounts, n.to_be_bytes(), row(BALANCE)))
+        });
+        fill.unwrap();
+    }
+}
+
 /// Draws two accounts, of four times in three in the order of their keys. The others meet in
 /// deadlocks.
 fn draw(random: &mut Random) -> (u64, u64) {
@@ -59,13 +73,7 @@ async fn transfer(db: &Database, accounts: &Table, from: u64, to: u64) -> clearw
 fn a_thousand_tasks_go_on_in_the_smallest_cache() {
     let directory = tempfile::tempdir().unwrap();
     let (db, accounts) = open(directory.path());
-    for first in (0..ACCOUNTS).step_by(100) {
-        let fill = db.transact("fill", |tx| {
-            (first..first + 100)
-                .try_for_each(|n| tx.insert(&accounts, n.to_be_bytes(), row(BALANCE)))
-        });
-        fill.unwrap();
-    }
+    fill(&db, &accounts);
     let done = Arc::new(AtomicU64::new(0));
     Builder::new_multi_thread().worker_threads(2).build().unwrap().block_on(async {
         let tasks: Vec<_> = (0..TASKS)
@@ -105,4 +113,52 @@ fn check_idle(db: &Database, accounts: &Table) {
     assert_eq!(balances.sum::<u64>(), ACCOUNTS * BALANCE);
     tx.rollback().unwrap();
     assert_eq!(db.verify().unwrap().unreachable_pages, 0);
+}
+
+/// Closures that keep their agent while they wait, and closures that do not, read and write rows of
+/// their own. An agent must not wait for pins that its own tasks have.
+#[test]
+fn closures_of_both_kinds_share_their_agents_in_the_smallest_cache() {
+    let directory = tempfile::tempdir().unwrap();
+    let (db, accounts) = open(directory.path());
+    fill(&db, &accounts);
+    let pipeline = PipelineOptions::new().agents(2).start(&db).unwrap();
+    let mut random = Random::new(1);
+    let mut rows: Vec<u64> = (0..ACCOUNTS).collect();
+    random.shuffle(&mut rows);
+    let submit = |number: &u64| {
+        let (accounts, key) = (accounts.clone(), number.to_be_bytes());
+        if random.below(2) == 0 {
+            pipeline.submit("closure", move |tx| {
+                let paid = tx.get_for_update(&accounts, key)?.unwrap();
+                tx.put(&accounts, key, row(balance(&paid) + 1))
+            })
+        } else {
+            pipeline.submit_async("task", async move |mut tx| {
+                let paid = tx.get_for_update(&accounts, key).await?.unwrap();
+                tx.put(&accounts, key, row(balance(&paid) + 1)).await
+            })
+        }
+    };
+    let tickets: Vec<_> = rows.iter().map(submit).collect();
+    let until = Instant::now() + Duration::from_secs(60);
+    for ticket in &tickets {
+        while !ticket.as_ref().unwrap().is_ready() {
+            if Instant::now() > until {
+                std::mem::forget((pipeline, db)); // They cannot be closed.
+                panic!("an agent waits for its own tasks");
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    tickets.into_iter().for_each(|ticket| ticket.unwrap().wait().unwrap());
+    pipeline.close();
+    assert_eq!(db.verify().unwrap().unreachable_pages, 0);
+    db.close().unwrap();
+    let (db, accounts) = open(directory.path());
+    let paid = db.transact("count", |tx| {
+        let paid = tx.scan(&accounts, ..).map(|entry| Ok(balance(&entry?.1) - BALANCE));
+        paid.sum::<clearway::Result<u64>>()
+    });
+    assert_eq!(paid.unwrap(), ACCOUNTS);
 }

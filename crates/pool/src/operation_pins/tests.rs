@@ -51,5 +51,5 @@ fn operations_wait_for_each_other_rather_than_fill_the_cache() {
     let most = *most.lock();
     assert!((PINS_MAX..=64 / SHARE_OF_CACHE).contains(&most), "{most}");
     assert_eq!(pool.held_pages(), 0);
-    assert_eq!(pool.pinned_operations.counts(), (0, 0));
+    assert_eq!(pool.pinned_operations.threads.counts(), (0, 0));
 }

@@ -79,7 +79,8 @@ impl Scene {
     /// Nothing is pinned, latched, admitted or waited for.
     fn assert_at_rest(&self) {
         assert_eq!(self.pool.held_pages(), 0);
-        assert_eq!(self.pool.pinned_operations.counts(), (0, 0));
+        assert_eq!(self.pool.pinned_operations.tasks.counts(), (0, 0));
+        assert_eq!(self.pool.pinned_operations.threads.counts(), (0, 0));
         assert_eq!(self.pool.page_waits.counts(), (0, 0));
     }
 }

@@ -9,11 +9,12 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use clearway::{
-    Database, Error, Options, Pipeline, PipelineOptions, Result, Stage, Staging, Table, Ticket,
+    Database, Error, LentTransaction, Options, Pipeline, PipelineOptions, Result, Stage, Staging,
+    Table, Ticket,
 };
 use clearway_testkit::disk::{HeldReads, HeldReadsDisk};
 
@@ -407,4 +408,34 @@ fn money_is_kept_by_closures_of_a_pipeline_in_a_tiny_cache() {
         assert!(stats(&db, "transfer").fetch_reruns > 0, "{policy:?}");
         end(&db, &reads);
     }
+}
+
+#[test]
+fn blocking_closure_reads_while_tasks_of_its_agent_have_all_pins_of_tasks() {
+    // Two operations of tasks may keep pins in 64 pages.
+    let (db, table, reads) = held(options(Staging::Conventional).cache_size(512 << 10));
+    let pipeline = PipelineOptions::new().agents(1).start(&db).unwrap();
+    let read = |number| {
+        let table = table.clone();
+        let body = async move |mut tx: LentTransaction| tx.get(&table, cold(number)).await;
+        pipeline.submit_async("task", body).unwrap()
+    };
+    let mut tickets: Vec<_> = (0..8).map(read).collect();
+    repeat("no two of them read", || reads.count() >= 2);
+    let in_body = table.clone();
+    tickets.push(pipeline.submit("closure", move |tx| tx.get(&in_body, cold(20))).unwrap());
+    let until = Instant::now() + Duration::from_secs(10);
+    let are_ready = reading(&reads, || {
+        while !tickets.iter().all(Ticket::is_ready) && Instant::now() < until {
+            thread::yield_now();
+        }
+        tickets.iter().all(Ticket::is_ready)
+    });
+    if !are_ready {
+        std::mem::forget((pipeline, db)); // They cannot be closed.
+        panic!("the agent waits for its own tasks");
+    }
+    assert!(tickets.into_iter().all(|ticket| ticket.wait().unwrap().is_some()));
+    reading(&reads, || pipeline.close());
+    end(&db, &reads);
 }

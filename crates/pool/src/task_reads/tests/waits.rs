@@ -271,7 +271,7 @@ fn queued_task_is_admitted_when_another_ends_or_is_cleared() {
     let scene = Scene::new();
     let mut tasks: Vec<Task> = (0..5).map(|_| scene.task()).collect();
     assert!(tasks.iter_mut().all(|task| task.is_pending(3)));
-    assert_eq!(scene.pool.pinned_operations.counts(), (2, 3));
+    assert_eq!(scene.pool.pinned_operations.tasks.counts(), (2, 3));
     scene.reads.complete_one();
     assert!(tasks[0].is_taken(3) && tasks[1].is_taken(3) && tasks[2].is_pending(3));
     tasks[0].pins.clear();
