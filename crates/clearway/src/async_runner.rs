@@ -36,14 +36,15 @@ use crate::{
 };
 
 /// Runs `body` until it commits, fails, or was a deadlock's victim in the last attempt allowed.
-pub(crate) async fn run<T, B, F>(
+pub(crate) async fn run<T, E, B, F>(
     database: &Inner,
     name: &'static str,
     mut body: B,
-) -> Result<Pending<T>>
+) -> Result<Pending<T, E>, E>
 where
+    E: From<Error>,
     B: FnMut(LentTransaction) -> F,
-    F: Future<Output = Result<T>>,
+    F: Future<Output = Result<T, E>>,
 {
     let mut lender = Lender::default();
     let mut attempts = Attempts::new(database, name, &mut lender, false)?;
@@ -58,7 +59,7 @@ where
                 let (mut call, mut future) = (Some(|| body(lent)), pin!(None));
                 poll_fn(|cx| attempts.poll(closure, &mut call, future.as_mut(), cx)).await
             }
-            Err(error) => Ok(Err(error)),
+            Err(error) => Ok(Err(error.into())),
         };
         match attempts.end_at_once(result) {
             Ok(ended) => return ended,
@@ -73,14 +74,15 @@ where
 
 /// As [`run`], for a closure whose futures borrow from it. Uses `lender`, or another one in its
 /// place.
-pub(crate) async fn run_lending<T, B>(
+pub(crate) async fn run_lending<T, E, B>(
     database: &Inner,
     name: &'static str,
     body: &mut B,
     lender: &mut Lender,
-) -> Result<Pending<T>>
+) -> Result<Pending<T, E>, E>
 where
-    B: AsyncFnMut(LentTransaction) -> Result<T>,
+    E: From<Error>,
+    B: AsyncFnMut(LentTransaction) -> Result<T, E>,
 {
     let mut attempts = Attempts::new(database, name, lender, true)?;
     loop {
@@ -94,7 +96,7 @@ where
                 let (mut call, mut future) = (Some(|| body(lent)), pin!(None));
                 poll_fn(|cx| attempts.poll(closure, &mut call, future.as_mut(), cx)).await
             }
-            Err(error) => Ok(Err(error)),
+            Err(error) => Ok(Err(error.into())),
         };
         match attempts.end_at_once(result) {
             Ok(ended) => return ended,
@@ -124,13 +126,16 @@ struct Attempts<'r> {
 }
 
 /// The end of an attempt that may have to wait.
-struct SlowEnd<T> {
+struct SlowEnd<T, E> {
     tx: Transaction,
-    how: HowToEnd<T>,
+    how: HowToEnd<T, E>,
 }
 
-enum HowToEnd<T> {
-    Attempt(AttemptEnd<T>),
+/// The result of a closure, unless its attempt may have to wait for its end.
+type EndedOrSlow<T, E> = std::result::Result<Result<Pending<T, E>, E>, Box<SlowEnd<T, E>>>;
+
+enum HowToEnd<T, E> {
+    Attempt(AttemptEnd<T, E>),
     Panic(Error),
     /// The end of a fetch stage.
     Fetched(DroppedResult),
@@ -140,7 +145,7 @@ enum HowToEnd<T> {
 struct Panicked(Error);
 
 /// The result of a closure, unless it has panicked.
-type ClosureResult<T> = std::result::Result<Result<T>, Panicked>;
+type ClosureResult<T, E> = std::result::Result<Result<T, E>, Panicked>;
 
 impl<'r> Attempts<'r> {
     #[inline]
@@ -191,15 +196,15 @@ impl<'r> Attempts<'r> {
     /// Calls the closure, if it was not called, and polls its future. Returns the closure's result,
     /// or the error of its panic (ASYNC-RUNNER-1).
     #[inline]
-    fn poll<T, F>(
+    fn poll<T, E, F>(
         &mut self,
         closure: Closure,
         call: &mut Option<impl FnOnce() -> F>,
         mut future: Pin<&mut Option<F>>,
         cx: &mut Context<'_>,
-    ) -> Poll<ClosureResult<T>>
+    ) -> Poll<ClosureResult<T, E>>
     where
-        F: Future<Output = Result<T>>,
+        F: Future<Output = Result<T, E>>,
     {
         let polled = catch_unwind(AssertUnwindSafe(|| {
             let _running = closure.run();
@@ -230,16 +235,13 @@ impl<'r> Attempts<'r> {
     /// Ends an attempt after the closure has returned, or panicked, if that needs nothing, as most
     /// commits. Otherwise returns the arguments of [`end`](Attempts::end).
     #[inline]
-    fn end_at_once<T>(
-        &mut self,
-        result: ClosureResult<T>,
-    ) -> std::result::Result<Result<Pending<T>>, Box<SlowEnd<T>>> {
+    fn end_at_once<T, E: From<Error>>(&mut self, result: ClosureResult<T, E>) -> EndedOrSlow<T, E> {
         // From here on the transaction ends at once, or is listed again in `end`.
         self.task = None;
         // The future of the closure is gone, and the transaction has come back, unless the closure
         // has kept it.
         let Some(mut lent) = self.lender.take_back() else {
-            return Ok(Err(Error::TransactionEnded));
+            return Ok(Err(Error::TransactionEnded.into()));
         };
         if let Some(staged) = &self.staged {
             if lent.tx.inner.is_fetching() {
@@ -266,13 +268,16 @@ impl<'r> Attempts<'r> {
 
     /// Commits or rolls back, or ends a fetch stage. Returns `None` if the closure is to be run
     /// again.
-    async fn end<T>(&mut self, end: Box<SlowEnd<T>>) -> Option<Result<Pending<T>>> {
+    async fn end<T, E: From<Error>>(
+        &mut self,
+        end: Box<SlowEnd<T, E>>,
+    ) -> Option<Result<Pending<T, E>, E>> {
         let SlowEnd { mut tx, how } = *end;
         // Its state may have to come back first, and then the agent ends it. (If a thread of the
         // engine ends it, it does not count as listed: SUSPENDED-3.)
         self.suspend(tx.inner.closure());
         let ended = match how {
-            HowToEnd::Panic(error) => Some(tx.fail_as_task(Count::Panic, error).await),
+            HowToEnd::Panic(error) => Some(tx.fail_as_task(Count::Panic, error.into()).await),
             HowToEnd::Attempt(AttemptEnd::Commit(value)) => Some(tx.finish_as_task(value).await),
             HowToEnd::Attempt(AttemptEnd::RollBack(error)) => {
                 Some(tx.fail_as_task(Count::Rollback, error).await)
@@ -284,7 +289,7 @@ impl<'r> Attempts<'r> {
                 self.task = None;
                 if let Err(failure) = undone {
                     // The engine has stopped or is closed: report that to the caller.
-                    return Some(Err(failure));
+                    return Some(Err(failure.into()));
                 }
                 self.attempt += 1;
                 self.database.engine.sleep_as_task(pause_before(self.attempt)).await;

@@ -196,6 +196,7 @@ impl Database {
     /// of that run is dropped: see [`Staging`], which also says what such a run may see.
     ///
     /// `name` groups transactions for statistics; use one name for each kind of transaction.
+    /// [`try_transact`](Database::try_transact) is for closures with errors of their own type.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -336,15 +337,17 @@ impl Database {
         T: Send + 'static,
         B: AsyncFnMut(LentTransaction) -> Result<T> + Send + 'static,
     {
-        let pipeline = match self.default_pipeline.get() {
-            Some(pipeline) => pipeline,
-            None => {
-                let pipeline = PipelineOptions::new().start(self)?;
-                // Of two threads that start one, the second ends its own again.
-                self.default_pipeline.get_or_init(|| pipeline)
-            }
-        };
-        pipeline.submit_async(name, body)
+        self.default_pipeline()?.submit_async(name, body)
+    }
+
+    /// Returns the default pipeline, which the first call starts.
+    pub(crate) fn default_pipeline(&self) -> Result<&Pipeline> {
+        if let Some(pipeline) = self.default_pipeline.get() {
+            return Ok(pipeline);
+        }
+        let pipeline = PipelineOptions::new().start(self)?;
+        // Of two threads that start one, the second ends its own again.
+        Ok(self.default_pipeline.get_or_init(|| pipeline))
     }
 
     /// Begins a transaction of type `name` whose operations are futures. If the transaction cannot

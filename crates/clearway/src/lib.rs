@@ -261,6 +261,7 @@ mod database;
 mod inner;
 mod lending;
 mod options;
+mod own_errors;
 mod staging;
 mod table;
 

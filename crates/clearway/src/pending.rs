@@ -40,9 +40,9 @@ use crate::{statistics::Shard, timings::Timed};
 /// # Ok::<(), clearway::Error>(())
 /// ```
 #[must_use = "the transaction's outcome is known only from its Pending"]
-pub struct Pending<T> {
+pub struct Pending<T, E = Error> {
     /// The outcome; `None` once it was delivered.
-    outcome: Option<Result<T, Box<Error>>>,
+    outcome: Option<Result<T, Box<E>>>,
     /// The LSN up to which the log must be durable first: the end of the commit record or the
     /// highest tag that the transaction met, whichever is greater; zero in the lazy mode
     /// (PENDING-2).
@@ -58,16 +58,16 @@ pub struct Pending<T> {
 
 /// No field is pinned structurally, whatever `T` is: `poll` moves the value out and never borrows
 /// it.
-impl<T> Unpin for Pending<T> {}
+impl<T, E> Unpin for Pending<T, E> {}
 
-impl<T> Pending<T> {
+impl<T, E> Pending<T, E> {
     #[inline]
     pub(crate) fn new(
         value: T,
         committed: Committed,
         timed: Option<Box<Timed>>,
         shard: Arc<Shard>,
-    ) -> Pending<T> {
+    ) -> Pending<T, E> {
         let Committed { ack, wrote } = committed;
         Pending { outcome: Some(Ok(value)), ack, wrote, timed, shard }
     }
@@ -75,7 +75,7 @@ impl<T> Pending<T> {
     /// Creates the result of a transaction that was rolled back with an error; `seen` is the
     /// highest tag that it met.
     #[cold]
-    pub(crate) fn failed(error: Error, seen: Lsn, shard: Arc<Shard>) -> Pending<T> {
+    pub(crate) fn failed(error: E, seen: Lsn, shard: Arc<Shard>) -> Pending<T, E> {
         let outcome = Some(Err(Box::new(error)));
         Pending { outcome, ack: seen, wrote: false, timed: None, shard }
     }
@@ -112,24 +112,6 @@ impl<T> Pending<T> {
         self.shard.log().health().err().filter(|error| !matches!(error, Error::Closed))
     }
 
-    /// Waits until the outcome is available and returns the value.
-    ///
-    /// # Errors
-    /// The error with which the transaction was rolled back, if it was. [`Error::OutcomeUnknown`]
-    /// if the log failed before the commit was durable: whether the transaction took effect is
-    /// known after the database is opened again. [`Error::Poisoned`] if the log failed and the
-    /// transaction only read or was rolled back.
-    ///
-    /// # Panics
-    /// If the outcome was already taken.
-    pub fn wait(mut self) -> Result<T> {
-        self.shard.check_process()?;
-        if !self.is_durable() {
-            self.shard.log().wait_durable(self.ack).map_err(|error| self.explain(error))?;
-        }
-        self.take()
-    }
-
     /// Waits until [`wait`](Pending::wait) would not block, but no longer than until `deadline`.
     /// Returns true if it would not block.
     ///
@@ -150,16 +132,45 @@ impl<T> Pending<T> {
         true
     }
 
+    /// Translates the failure of the log for this transaction.
+    fn explain(&self, error: Error) -> Error {
+        match (self.wrote, error) {
+            (true, Error::Poisoned { cause }) => Error::OutcomeUnknown { cause },
+            (false, Error::OutcomeUnknown { cause }) => Error::Poisoned { cause },
+            (_, error) => error,
+        }
+    }
+}
+
+impl<T, E: From<Error>> Pending<T, E> {
+    /// Waits until the outcome is available and returns the value.
+    ///
+    /// # Errors
+    /// The error with which the transaction was rolled back, if it was. [`Error::OutcomeUnknown`]
+    /// if the log failed before the commit was durable: whether the transaction took effect is
+    /// known after the database is opened again. [`Error::Poisoned`] if the log failed and the
+    /// transaction only read or was rolled back.
+    ///
+    /// # Panics
+    /// If the outcome was already taken.
+    pub fn wait(mut self) -> Result<T, E> {
+        self.shard.check_process()?;
+        if !self.is_durable() {
+            self.shard.log().wait_durable(self.ack).map_err(|error| self.explain(error))?;
+        }
+        self.take()
+    }
+
     /// Returns the outcome if [`wait`](Pending::wait) would not block and the outcome was not taken
     /// yet, and `None` otherwise.
     ///
     /// # Errors
     /// Those of [`wait`](Pending::wait).
-    pub fn try_take(&mut self) -> Option<Result<T>> {
+    pub fn try_take(&mut self) -> Option<Result<T, E>> {
         self.outcome.as_ref()?;
         if let Err(error) = self.shard.check_process() {
             self.outcome = None;
-            return Some(Err(error));
+            return Some(Err(error.into()));
         }
         if self.is_durable() {
             return Some(self.take());
@@ -171,44 +182,35 @@ impl<T> Pending<T> {
             return Some(self.take());
         }
         self.outcome = None;
-        Some(Err(self.explain(failure)))
+        Some(Err(self.explain(failure).into()))
     }
 
     #[inline]
-    fn take(&mut self) -> Result<T> {
+    fn take(&mut self) -> Result<T, E> {
         if let Some(timed) = self.timed.take() {
             self.shard.timings().delivered(&timed);
         }
         let outcome = self.outcome.take().expect("the outcome of a Pending is taken once");
         outcome.map_err(|error| *error)
     }
-
-    /// Translates the failure of the log for this transaction.
-    fn explain(&self, error: Error) -> Error {
-        match (self.wrote, error) {
-            (true, Error::Poisoned { cause }) => Error::OutcomeUnknown { cause },
-            (false, Error::OutcomeUnknown { cause }) => Error::Poisoned { cause },
-            (_, error) => error,
-        }
-    }
 }
 
-impl<T> Future for Pending<T> {
-    type Output = Result<T>;
+impl<T, E: From<Error>> Future for Pending<T, E> {
+    type Output = Result<T, E>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T, E>> {
         self.shard.check_process()?;
         if !self.is_durable() {
             let result = ready!(self.shard.log().poll_durable(self.ack, cx));
             if let Err(error) = result {
-                return Poll::Ready(Err(self.explain(error)));
+                return Poll::Ready(Err(self.explain(error).into()));
             }
         }
         Poll::Ready(self.take())
     }
 }
 
-impl<T> std::fmt::Debug for Pending<T> {
+impl<T, E> std::fmt::Debug for Pending<T, E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pending").field("ack", &self.ack).finish_non_exhaustive()
     }

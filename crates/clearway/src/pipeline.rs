@@ -34,6 +34,7 @@
 mod agent;
 mod inbox;
 mod job;
+mod own_errors;
 mod spinning;
 mod tasks;
 mod ticket;
@@ -247,11 +248,7 @@ impl Pipeline {
         T: Send + 'static,
         B: FnMut(&mut Transaction) -> Result<T> + Send + 'static,
     {
-        self.shared.database.check_process()?;
-        let (ticket, promise) = ticket::new();
-        let task = Task::new(name, body, move |result| promise.fulfil(result));
-        self.give(Accepted::Job(Box::new(task)))?;
-        Ok(ticket)
+        self.try_submit(name, body)
     }
 
     /// Gives the transaction `body` of type `name` to an agent, like [`submit`](Pipeline::submit).
@@ -292,11 +289,7 @@ impl Pipeline {
         T: Send + 'static,
         B: AsyncFnMut(LentTransaction) -> Result<T> + Send + 'static,
     {
-        self.shared.database.check_process()?;
-        let (ticket, promise) = ticket::new();
-        let task = AsyncTask::new(name, body, move |result| promise.fulfil(result));
-        self.give(Accepted::Task(Box::new(task)))?;
-        Ok(ticket)
+        self.try_submit_async(name, body)
     }
 
     /// Gives the transaction `body` of type `name` to an agent, which calls `done` with the result
@@ -312,7 +305,7 @@ impl Pipeline {
         B: FnMut(&mut Transaction) -> Result<T> + Send + 'static,
         D: FnOnce(Result<T>) + Send + 'static,
     {
-        self.give(Accepted::Job(Box::new(Task::new(name, body, done))))
+        self.try_submit_then(name, body, done)
     }
 
     /// Gives the transaction `body` of type `name` to an agent, like
@@ -327,7 +320,7 @@ impl Pipeline {
         B: AsyncFnMut(LentTransaction) -> Result<T> + Send + 'static,
         D: FnOnce(Result<T>) + Send + 'static,
     {
-        self.give(Accepted::Task(Box::new(AsyncTask::new(name, body, done))))
+        self.try_submit_async_then(name, body, done)
     }
 
     fn give(&self, job: Accepted) -> Result<()> {

@@ -37,15 +37,15 @@ const PAUSE_FIRST_US: u64 = 20;
 const PAUSE_MAX_US: u64 = 10_000;
 
 /// The outcome of one run of the closure.
-enum Attempt<T> {
-    Done(Pending<T>),
+enum Attempt<T, E> {
+    Done(Pending<T, E>),
     /// The attempt was a deadlock's victim, and another attempt follows, with this context.
     Retry(RetryContext),
     /// The fetch stage is over, and the operate stage follows.
     Fetched,
     /// The run in the fetch stage is over at an absent page (STAGED-4).
     AtPage(Box<Fetched>),
-    Failed(Error),
+    Failed(E),
 }
 
 /// The runs of a closure whose transaction has not ended.
@@ -65,16 +65,17 @@ pub(crate) struct ClosureAtPage {
 }
 
 /// The result of a closure, unless it waits for a page.
-pub(crate) type EndedOrAtPage<T> = std::result::Result<Result<Pending<T>>, Box<ClosureAtPage>>;
+pub(crate) type EndedOrAtPage<T, E> =
+    std::result::Result<Result<Pending<T, E>, E>, Box<ClosureAtPage>>;
 
 /// Runs `body` until its transaction commits or fails, or was a deadlock's victim in the last
 /// attempt allowed.
 #[inline]
-pub(crate) fn run<T>(
+pub(crate) fn run<T, E: From<Error>>(
     database: &Inner,
     name: &'static str,
-    mut body: impl FnMut(&mut Transaction) -> Result<T>,
-) -> Result<Pending<T>> {
+    mut body: impl FnMut(&mut Transaction) -> Result<T, E>,
+) -> Result<Pending<T, E>, E> {
     let runs = ClosureRuns::begin(database, name, 0)?;
     runs.go_on(database, &mut body).unwrap_or_else(|_| unreachable!("no rerun is allowed"))
 }
@@ -82,14 +83,14 @@ pub(crate) fn run<T>(
 /// As [`run`], for an agent: returns early if the closure waits for a page in its fetch stage. The
 /// agent then awaits [`ClosureAtPage::wait`] as a task, and calls [`ClosureRuns::go_on`].
 #[inline]
-pub(crate) fn run_by_agent<T>(
+pub(crate) fn run_by_agent<T, E: From<Error>>(
     database: &Inner,
     name: &'static str,
-    body: &mut impl FnMut(&mut Transaction) -> Result<T>,
-) -> EndedOrAtPage<T> {
+    body: &mut impl FnMut(&mut Transaction) -> Result<T, E>,
+) -> EndedOrAtPage<T, E> {
     match ClosureRuns::begin(database, name, RERUNS_MAX) {
         Ok(runs) => runs.go_on(database, body),
-        Err(error) => Ok(Err(error)),
+        Err(error) => Ok(Err(error.into())),
     }
 }
 
@@ -115,11 +116,11 @@ impl ClosureRuns {
 
     /// Runs `body` until its transaction ends, or its fetch stage waits for a page.
     #[inline]
-    pub(crate) fn go_on<T>(
+    pub(crate) fn go_on<T, E: From<Error>>(
         mut self,
         database: &Inner,
-        body: &mut impl FnMut(&mut Transaction) -> Result<T>,
-    ) -> EndedOrAtPage<T> {
+        body: &mut impl FnMut(&mut Transaction) -> Result<T, E>,
+    ) -> EndedOrAtPage<T, E> {
         loop {
             let last = self.attempt >= database.attempts;
             match run_once(database, self.kind, last, self.staged.as_deref_mut(), body) {
@@ -141,19 +142,19 @@ impl ClosureRuns {
 
 /// Runs `body` once. `staged` is `None` in the first attempt of a transaction without stages.
 #[inline]
-fn run_once<T>(
+fn run_once<T, E: From<Error>>(
     database: &Inner,
     kind: Kind,
     last: bool,
     mut staged: Option<&mut StagedRun>,
-    body: &mut impl FnMut(&mut Transaction) -> Result<T>,
-) -> Attempt<T> {
+    body: &mut impl FnMut(&mut Transaction) -> Result<T, E>,
+) -> Attempt<T, E> {
     let mut tx = Transaction::begin(database, kind);
     if let Some(staged) = &mut staged
         && let Some(context) = staged.prepare(&mut tx)
         && let Err(error) = tx.inner.resume(&context)
     {
-        return commit_or_roll_back(tx, last, Err(error));
+        return commit_or_roll_back(tx, last, Err(error.into()));
     }
     if tx.is_timed() {
         automatic::look(database, kind);
@@ -175,37 +176,43 @@ fn run_once<T>(
     }
     match returned {
         Ok(result) => commit_or_roll_back(tx, last, result),
-        Err(panic) => ended(tx.fail(Count::Panic, panicked(&*panic))),
+        Err(panic) => ended(tx.fail(Count::Panic, panicked(&*panic).into())),
     }
 }
 
 /// The end of a transaction whose closure has returned.
-pub(crate) enum AttemptEnd<T> {
+pub(crate) enum AttemptEnd<T, E> {
     Commit(T),
-    RollBack(Error),
+    RollBack(E),
     /// Roll back, and run the closure again.
     Retry,
 }
 
-/// Decides how a transaction ends. Unless this was the last attempt, a closure whose transaction
-/// was a deadlock's victim is run again, even if it hid the error.
+/// Decides how a transaction ends, by its state and not by the error, which may be the program's
+/// own: unless this was the last attempt, a closure whose transaction was a deadlock's victim is
+/// run again, even if it hid the error. (After a lock timeout it is not: that would multiply the
+/// limit.)
 #[inline]
-pub(crate) fn end_of<T>(tx: &Transaction, last: bool, result: Result<T>) -> AttemptEnd<T> {
-    let error = match result {
-        Ok(value) => match tx.inner.deadlock() {
-            None => return AttemptEnd::Commit(value),
-            Some(deadlock) => deadlock.clone(),
-        },
-        Err(error) => tx.inner.deadlock().cloned().unwrap_or(error),
-    };
-    // A lock timeout is not retried: that would multiply the time limit.
-    let retries = matches!(error, Error::Deadlock { .. }) && !last;
-    if retries { AttemptEnd::Retry } else { AttemptEnd::RollBack(error) }
+pub(crate) fn end_of<T, E: From<Error>>(
+    tx: &Transaction,
+    last: bool,
+    result: Result<T, E>,
+) -> AttemptEnd<T, E> {
+    match (tx.inner.deadlock(), result) {
+        (None, Ok(value)) => AttemptEnd::Commit(value),
+        (None, Err(error)) => AttemptEnd::RollBack(error),
+        (Some(deadlock), _) if last => AttemptEnd::RollBack(deadlock.clone().into()),
+        (Some(_), _) => AttemptEnd::Retry,
+    }
 }
 
 /// Commits or rolls back after the closure has returned.
 #[inline]
-fn commit_or_roll_back<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
+fn commit_or_roll_back<T, E: From<Error>>(
+    mut tx: Transaction,
+    last: bool,
+    result: Result<T, E>,
+) -> Attempt<T, E> {
     match end_of(&tx, last, result) {
         AttemptEnd::Commit(value) => return ended(tx.finish(value)),
         AttemptEnd::RollBack(error) => return ended(tx.fail(Count::Rollback, error)),
@@ -217,12 +224,12 @@ fn commit_or_roll_back<T>(mut tx: Transaction, last: bool, result: Result<T>) ->
         Ok(_) => Attempt::Retry(context),
         // The rollback has failed: the engine has stopped or is closed. Report that error to the
         // caller.
-        Err(failure) => Attempt::Failed(failure),
+        Err(failure) => Attempt::Failed(failure.into()),
     }
 }
 
 #[inline]
-fn ended<T>(outcome: Result<Pending<T>>) -> Attempt<T> {
+fn ended<T, E>(outcome: Result<Pending<T, E>, E>) -> Attempt<T, E> {
     match outcome {
         Ok(pending) => Attempt::Done(pending),
         Err(error) => Attempt::Failed(error),

@@ -192,7 +192,7 @@ pub(crate) struct DroppedResult {
 impl DroppedResult {
     /// Drops the result of the closure, or its panic `P`: that may panic, too.
     #[cold]
-    pub(crate) fn of<T, P>(returned: std::result::Result<Result<T>, P>) -> DroppedResult {
+    pub(crate) fn of<T, E, P>(returned: std::result::Result<Result<T, E>, P>) -> DroppedResult {
         let has_failed = matches!(returned, Ok(Err(_)));
         let drops = AssertUnwindSafe(|| {
             let has_panicked = returned.is_err();

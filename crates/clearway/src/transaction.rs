@@ -548,11 +548,11 @@ impl Transaction {
     /// the log is durable up to `ack`; under [`CommitMode::Lazy`] it withholds nothing. If an error
     /// of a scan is unhandled, rolls back instead.
     #[inline]
-    pub(crate) fn finish<T>(mut self, value: T) -> Result<Pending<T>> {
+    pub(crate) fn finish<T, E: From<Error>>(mut self, value: T) -> Result<Pending<T, E>, E> {
         if self.error_of_scan.is_some()
             && let Some(error) = self.take_error_of_scan()
         {
-            return self.fail(Count::Rollback, error);
+            return self.fail(Count::Rollback, error.into());
         }
         let committed = self.inner.commit()?;
         Ok(committed_as(value, committed, self.uncounted, self.began))
@@ -562,10 +562,10 @@ impl Transaction {
     /// recorded. Otherwise returns the arguments, for
     /// [`finish_as_task`](Transaction::finish_as_task).
     #[inline]
-    pub(crate) fn finish_at_once<T>(
+    pub(crate) fn finish_at_once<T, E: From<Error>>(
         &mut self,
         value: T,
-    ) -> std::result::Result<Result<Pending<T>>, T> {
+    ) -> std::result::Result<Result<Pending<T, E>, E>, T> {
         if self.error_of_scan.is_some() {
             return Err(value);
         }
@@ -575,18 +575,21 @@ impl Transaction {
             }
             Some(Err(error)) => {
                 drop(self.uncounted.take()); // Counts a rollback.
-                Ok(Err(error))
+                Ok(Err(error.into()))
             }
             None => Err(value),
         }
     }
 
     /// As [`finish`](Transaction::finish), for a task.
-    pub(crate) async fn finish_as_task<T>(mut self, value: T) -> Result<Pending<T>> {
+    pub(crate) async fn finish_as_task<T, E: From<Error>>(
+        mut self,
+        value: T,
+    ) -> Result<Pending<T, E>, E> {
         if self.error_of_scan.is_some()
             && let Some(error) = self.take_error_of_scan()
         {
-            return Box::pin(self.fail_as_task(Count::Rollback, error)).await;
+            return Box::pin(self.fail_as_task(Count::Rollback, error.into())).await;
         }
         let committed = match self.inner.commit_at_once() {
             Some(committed) => committed?,
@@ -601,7 +604,11 @@ impl Transaction {
     /// engine has stopped or is closed, returns the reason in place of `error`: after a stop or a
     /// close, `error` could reveal what was never committed.
     #[cold]
-    pub(crate) fn fail<T>(self, count: Count, error: Error) -> Result<Pending<T>> {
+    pub(crate) fn fail<T, E: From<Error>>(
+        self,
+        count: Count,
+        error: E,
+    ) -> Result<Pending<T, E>, E> {
         let open = self.inner.check_open();
         let (seen, shard) = self.undo(count)?;
         open?;
@@ -609,11 +616,11 @@ impl Transaction {
     }
 
     /// As [`fail`](Transaction::fail), for a task.
-    pub(crate) async fn fail_as_task<T>(
+    pub(crate) async fn fail_as_task<T, E: From<Error>>(
         mut self,
         count: Count,
-        error: Error,
-    ) -> Result<Pending<T>> {
+        error: E,
+    ) -> Result<Pending<T, E>, E> {
         let open = step::never_blocking(self.inner.check_open_as_task()).await;
         let (seen, shard) = self.undo_as_task(count).await?;
         open?;
@@ -640,12 +647,12 @@ impl Transaction {
 
 /// Counts a commit, and returns the `Pending` of its value.
 #[inline(always)] // Each caller has its own copy.
-fn committed_as<T>(
+fn committed_as<T, E>(
     value: T,
     mut committed: Committed,
     uncounted: Uncounted,
     began: Began,
-) -> Pending<T> {
+) -> Pending<T, E> {
     let timed = Timings::released(uncounted.kind(), began);
     let shard = uncounted.count(Count::Commit);
     if shard.mode() == CommitMode::Lazy {
@@ -656,7 +663,7 @@ fn committed_as<T>(
 }
 
 /// Returns `error`, or a `Pending` that withholds it until the log is durable up to `seen`.
-fn failed_with<T>(error: Error, seen: Lsn, shard: Arc<Shard>) -> Result<Pending<T>> {
+fn failed_with<T, E>(error: E, seen: Lsn, shard: Arc<Shard>) -> Result<Pending<T, E>, E> {
     let is_lazy = shard.mode() == CommitMode::Lazy;
     if is_lazy || shard.log().durable() >= seen {
         return Err(error);

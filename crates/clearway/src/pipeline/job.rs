@@ -88,7 +88,8 @@ fn begin_in<A: 'static>(
 /// transaction neither takes memory for it nor moves it there.
 struct PlaceOf<A, F> {
     mailbox: Rc<Mailbox<A>>,
-    future: Pin<Box<F>>,
+    /// `None` after a panic: then the place is not used again.
+    future: Option<Pin<Box<F>>>,
 }
 
 impl<A, F> TaskPlace for PlaceOf<A, F>
@@ -97,11 +98,18 @@ where
     F: Future<Output = Infallible>,
 {
     fn mailbox(&self) -> &dyn Any {
-        &*self.mailbox
+        if self.future.is_some() { &*self.mailbox } else { &() }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Box<dyn PendingResult>> {
-        let Poll::Pending = self.future.as_mut().poll(context);
+        if let Some(future) = &mut self.future
+            && let Err(panic) = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)))
+        {
+            // The conversion of an error has panicked. The drop ends the wait of the client.
+            std::mem::forget(panic);
+            self.future = None;
+            return Poll::Ready(Box::new(LostResult));
+        }
         match self.mailbox.ended.take() {
             Some(ended) => Poll::Ready(ended),
             None => Poll::Pending,
@@ -110,25 +118,26 @@ where
 }
 
 /// An asynchronous closure with its callback.
-pub(super) struct AsyncTask<T, B, D> {
+pub(super) struct AsyncTask<T, E, B, D> {
     name: &'static str,
     /// `None` once the transaction has ended: what the closure has captured is dropped then.
     body: Option<B>,
     done: D,
-    ran: Ran<T>,
+    ran: Ran<T, E>,
 }
 
-impl<T, B, D> AsyncTask<T, B, D> {
-    pub(super) fn new(name: &'static str, body: B, done: D) -> AsyncTask<T, B, D> {
+impl<T, E, B, D> AsyncTask<T, E, B, D> {
+    pub(super) fn new(name: &'static str, body: B, done: D) -> AsyncTask<T, E, B, D> {
         AsyncTask { name, body: Some(body), done, ran: Ran::Not }
     }
 }
 
-impl<T, B, D> Begin for AsyncTask<T, B, D>
+impl<T, E, B, D> Begin for AsyncTask<T, E, B, D>
 where
     T: Send + 'static,
-    B: AsyncFnMut(LentTransaction) -> Result<T> + Send + 'static,
-    D: FnOnce(Result<T>) + Send + 'static,
+    E: From<Error> + Send + 'static,
+    B: AsyncFnMut(LentTransaction) -> Result<T, E> + Send + 'static,
+    D: FnOnce(Result<T, E>) + Send + 'static,
 {
     fn name(&self) -> &'static str {
         self.name
@@ -145,14 +154,15 @@ where
 
 /// Returns a place in which `first` runs, and then others of its type.
 #[cold]
-fn new_place<T, B, D>(
-    first: Box<AsyncTask<T, B, D>>,
+fn new_place<T, E, B, D>(
+    first: Box<AsyncTask<T, E, B, D>>,
     shared: Arc<PipelineShared>,
 ) -> Box<dyn TaskPlace>
 where
     T: 'static,
-    B: AsyncFnMut(LentTransaction) -> Result<T> + 'static,
-    D: FnOnce(Result<T>) + 'static,
+    E: From<Error> + 'static,
+    B: AsyncFnMut(LentTransaction) -> Result<T, E> + 'static,
+    D: FnOnce(Result<T, E>) + 'static,
 {
     let mailbox = Mailbox::new(first);
     let tasks = Rc::clone(&mailbox);
@@ -168,7 +178,7 @@ where
             tasks.ended.set(Some(task));
         }
     });
-    Box::new(PlaceOf { mailbox, future })
+    Box::new(PlaceOf { mailbox, future: Some(future) })
 }
 
 /// A result that an agent holds back until it may be delivered.
@@ -184,7 +194,7 @@ pub(super) trait PendingResult {
     fn poll(&self, context: &mut Context<'_>) -> bool;
 }
 
-impl<T, B, D: FnOnce(Result<T>)> PendingResult for AsyncTask<T, B, D> {
+impl<T, E: From<Error>, B, D: FnOnce(Result<T, E>)> PendingResult for AsyncTask<T, E, B, D> {
     fn is_ready(&self) -> bool {
         self.ran.is_ready()
     }
@@ -195,21 +205,38 @@ impl<T, B, D: FnOnce(Result<T>)> PendingResult for AsyncTask<T, B, D> {
 
     fn deliver(self: Box<Self>) {
         let AsyncTask { done, ran, .. } = *self;
-        deliver(done, ran.wait());
+        deliver(done, ran);
     }
 }
 
-/// The state of a transaction of an agent.
-enum Ran<T> {
-    Not,
-    Waits(Pending<T>),
-    Failed(Error),
+/// The result of a transaction whose client knows already that there is none.
+struct LostResult;
+
+impl PendingResult for LostResult {
+    fn is_ready(&self) -> bool {
+        true
+    }
+
+    fn poll(&self, _: &mut Context<'_>) -> bool {
+        true
+    }
+
+    fn deliver(self: Box<Self>) {}
 }
 
-impl<T> Ran<T> {
+/// The state of a transaction of an agent.
+enum Ran<T, E> {
+    Not,
+    Waits(Pending<T, E>),
+    Failed(E),
+    /// The conversion of an error has panicked, so there is no result.
+    Lost,
+}
+
+impl<T, E: From<Error>> Ran<T, E> {
     /// The state after a run. Requests the flush that the result waits for, but does not wake the
     /// log's thread for each result: an agent that has nothing else to do waits for the first.
-    fn of(result: Result<Pending<T>>) -> Ran<T> {
+    fn of(result: Result<Pending<T, E>, E>) -> Ran<T, E> {
         match result {
             Ok(pending) => {
                 pending.request_flush();
@@ -222,30 +249,33 @@ impl<T> Ran<T> {
     fn is_ready(&self) -> bool {
         match self {
             Ran::Waits(pending) => pending.is_ready(),
-            Ran::Not | Ran::Failed(_) => true,
+            Ran::Not | Ran::Failed(_) | Ran::Lost => true,
         }
     }
 
     fn poll(&self, context: &mut Context<'_>) -> bool {
         match self {
             Ran::Waits(pending) => pending.poll_ready(context),
-            Ran::Not | Ran::Failed(_) => true,
+            Ran::Not | Ran::Failed(_) | Ran::Lost => true,
         }
     }
 
-    fn wait(self) -> Result<T> {
+    /// Returns the result, or `None` if it is lost.
+    fn wait(self) -> Option<Result<T, E>> {
         match self {
-            Ran::Waits(pending) => pending.wait(),
-            Ran::Failed(error) => Err(error),
-            Ran::Not => Err(Error::Closed),
+            Ran::Waits(pending) => Some(pending.wait()),
+            Ran::Failed(error) => Some(Err(error)),
+            Ran::Not => Some(Err(Error::Closed.into())),
+            Ran::Lost => None,
         }
     }
 }
 
 /// Calls the callback of a client. The panic hook has reported a panic; the callback's author must
 /// handle it.
-fn deliver<T>(done: impl FnOnce(Result<T>), result: Result<T>) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| done(result))) {
+fn deliver<T, E: From<Error>>(done: impl FnOnce(Result<T, E>), ran: Ran<T, E>) {
+    // The conversion of an error is the program's code, too.
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| ran.wait().map(done))) {
         // Dropping the payload could panic again.
         std::mem::forget(payload);
     }
@@ -297,57 +327,63 @@ fn new_place_of_jobs(first: JobAtPage, shared: Arc<PipelineShared>) -> Box<dyn T
             jobs.ended.set(Some(job));
         }
     });
-    Box::new(PlaceOf { mailbox, future })
+    Box::new(PlaceOf { mailbox, future: Some(future) })
 }
 
 /// A closure with its callback.
-pub(super) struct Task<T, B, D> {
+pub(super) struct Task<T, E, B, D> {
     name: &'static str,
     body: B,
     done: D,
-    ran: Ran<T>,
+    ran: Ran<T, E>,
 }
 
-impl<T, B, D> Task<T, B, D> {
-    pub(super) fn new(name: &'static str, body: B, done: D) -> Task<T, B, D> {
+impl<T, E: From<Error>, B, D> Task<T, E, B, D> {
+    pub(super) fn new(name: &'static str, body: B, done: D) -> Task<T, E, B, D> {
         Task { name, body, done, ran: Ran::Not }
     }
 
     /// Keeps the result of the closure, unless it waits for a page.
     #[inline]
-    fn keep(&mut self, ran: EndedOrAtPage<T>) -> Option<Box<ClosureAtPage>> {
-        match ran {
-            Ok(ended) => {
-                self.ran = Ran::of(ended);
-                None
+    fn keep(
+        &mut self,
+        run: impl FnOnce(&mut B) -> EndedOrAtPage<T, E>,
+    ) -> Option<Box<ClosureAtPage>> {
+        match catch_unwind(AssertUnwindSafe(|| run(&mut self.body))) {
+            Ok(Ok(ended)) => self.ran = Ran::of(ended),
+            Ok(Err(closure)) => return Some(closure),
+            Err(panic) => {
+                // The conversion of an error has panicked.
+                std::mem::forget(panic);
+                self.ran = Ran::Lost;
             }
-            Err(closure) => Some(closure),
         }
+        None
     }
 }
 
-impl<T, B, D> Job for Task<T, B, D>
+impl<T, E, B, D> Job for Task<T, E, B, D>
 where
     T: Send + 'static,
-    B: FnMut(&mut Transaction) -> Result<T> + Send + 'static,
-    D: FnOnce(Result<T>) + Send + 'static,
+    E: From<Error> + Send + 'static,
+    B: FnMut(&mut Transaction) -> Result<T, E> + Send + 'static,
+    D: FnOnce(Result<T, E>) + Send + 'static,
 {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn run(&mut self, database: &Inner) -> Option<Box<ClosureAtPage>> {
-        let ran = runner::run_by_agent(database, self.name, &mut self.body);
-        self.keep(ran)
+        let name = self.name;
+        self.keep(|body| runner::run_by_agent(database, name, body))
     }
 
     fn go_on(&mut self, database: &Inner, runs: ClosureRuns) -> Option<Box<ClosureAtPage>> {
-        let ran = runs.go_on(database, &mut self.body);
-        self.keep(ran)
+        self.keep(|body| runs.go_on(database, body))
     }
 }
 
-impl<T, B, D: FnOnce(Result<T>)> PendingResult for Task<T, B, D> {
+impl<T, E: From<Error>, B, D: FnOnce(Result<T, E>)> PendingResult for Task<T, E, B, D> {
     fn is_ready(&self) -> bool {
         self.ran.is_ready()
     }
@@ -360,6 +396,6 @@ impl<T, B, D: FnOnce(Result<T>)> PendingResult for Task<T, B, D> {
         let Task { done, ran, body, .. } = *self;
         // Drop what the closure has captured before the client receives the result.
         drop(body);
-        deliver(done, ran.wait());
+        deliver(done, ran);
     }
 }

@@ -31,11 +31,13 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 /// Returns the name of the type that an `impl` line is for.
 fn implemented(line: &str) -> Option<String> {
     let rest = line.strip_prefix("impl")?;
-    // Generic parameters come first.
-    let rest = match rest.strip_prefix('<') {
-        Some(parameters) => parameters.split_once('>')?.1,
-        None => rest,
-    };
+    // Generic parameters come first; their bounds may have parameters, too.
+    let mut depth = 0;
+    let end = rest.find(|c| {
+        depth += i32::from(c == '<') - i32::from(c == '>');
+        depth == 0
+    });
+    let rest = if rest.starts_with('<') { &rest[end? + 1..] } else { rest };
     let subject = rest.rsplit_once(" for ").map_or(rest, |(_, subject)| subject);
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     Some(subject.trim().chars().take_while(|c| is_name(*c)).collect())

@@ -14,6 +14,7 @@ mod get_many;
 mod model;
 mod old_files;
 mod orders;
+mod own_errors;
 mod patterns;
 mod read_waits;
 mod self_waits;
