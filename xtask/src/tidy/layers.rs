@@ -10,6 +10,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("clearway-base", &[]),
     // Output of programs; the engine prints nothing.
     ("clearway-console", &[]),
+    // Keys and values as bytes, for any store.
+    ("clearway-codec", &[]),
     ("clearway-sync", &["clearway-base"]),
     // The compiler works with any database, and knows nothing of the engine.
     ("clearway-reorder", &[]),

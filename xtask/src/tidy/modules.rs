@@ -15,6 +15,7 @@ use super::{
 /// The crates whose modules have no dependency cycle.
 const STRICT: &[&str] = &[
     "base",
+    "codec",
     "sync",
     "disk",
     "log",

@@ -9,7 +9,7 @@ use super::{
 
 /// Crates that users of the engine compile.
 const PRODUCT: &[&str] =
-    &["base", "sync", "disk", "pool", "log", "lock", "tree", "txn", "clearway"];
+    &["base", "codec", "sync", "disk", "pool", "log", "lock", "tree", "txn", "clearway"];
 /// Identifiers of the crate of variants.
 const VARIANTS: &[&str] = &[
     "Consolidated",
