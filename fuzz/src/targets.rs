@@ -8,6 +8,7 @@ mod log_record;
 mod operation;
 mod superblock;
 mod torn_page;
+mod typed_key;
 
 pub(crate) use api::{drawn, waits};
 
@@ -21,6 +22,7 @@ pub(crate) fn all() -> Vec<Target> {
         superblock::target(),
         operation::target(),
         torn_page::target(),
+        typed_key::target(),
         image::target(),
         api::target(),
     ]

@@ -89,6 +89,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "clearway-console",
             "clearway-base",
+            "clearway-codec",
             "clearway-sync",
             "clearway-disk",
             "clearway-log",
