@@ -222,6 +222,23 @@ impl Database {
         runner::run(&self.inner, name, body)?.wait()
     }
 
+    /// Reads one value in a transaction of its own, of type `get`. Returns `None` if the key is
+    /// absent. (Several reads belong in one transaction, which sees one state of the database.)
+    ///
+    /// ```
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let words = db.table("words")?;
+    /// assert_eq!(db.get(&words, "lock")?, None);
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`transact`](Database::transact) and of [`Transaction::get`].
+    pub fn get(&self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        let key = key.as_ref();
+        self.transact("get", |tx| tx.get(table, key))
+    }
+
     /// Runs `body` like [`transact`](Database::transact), but returns without waiting for the log.
     /// The locks are released by then. The value of `body` is in the [`Pending`], which withholds
     /// it until [`transact`](Database::transact) would return it. Meanwhile the thread can run

@@ -54,6 +54,7 @@ pub struct Options {
 /// The time at which a commit is acknowledged. `docs/commit-modes.md` in the repository compares
 /// the modes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum CommitMode {
     /// Acknowledge a commit when the transaction and everything that it has read are durable.
     #[default]
@@ -85,6 +86,7 @@ pub(crate) enum Storage {
 /// [`Transaction::get_for_update_with`](crate::Transaction::get_for_update_with) and
 /// [`Transaction::waiting`](crate::Transaction::waiting).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum LockWait {
     /// Wait for each lock as long as [`Options::lock_wait_limit`] allows.
     #[default]

@@ -66,6 +66,7 @@ pub const IO_DEPTH: usize = 64;
 
 /// The implementation that an I/O queue is opened with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum IoQueueChoice {
     /// The kernel, through io_uring, if a read through that succeeds; otherwise threads.
     #[default]
@@ -78,6 +79,7 @@ pub enum IoQueueChoice {
 
 /// The implementation of an I/O queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum IoQueueKind {
     /// The submitting thread reads and writes.
     #[default]

@@ -291,6 +291,7 @@ fn grant_number(state: u64) -> u64 {
 ///
 /// A lock that is granted at once updates none of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct LockStats {
     /// Waits for range locks, that is, for locks on keys and gaps, that have ended.
     pub waits: u64,

@@ -2,6 +2,7 @@
 
 /// The counters of a log since it was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LogStats {
     /// Records in the groups that were taken for writing, the log's own records included.
     pub records: u64,

@@ -91,6 +91,7 @@ pub const CALLS: &[Call] = &[
     writing("Database::drop_table", &["UnknownTable", "DropUnfinished", "OutcomeUnknown"]),
     // Also the errors that the closure returns.
     writing("Database::transact", &["Panicked", "OutcomeUnknown"]),
+    reading("Database::get", &["KeyTooLarge"]),
     writing("Database::submit", &["Panicked", "OutcomeUnknown"]),
     writing("Database::transact_async", &["Panicked", "OutcomeUnknown", "TransactionEnded"]),
     writing("Database::submit_async", &["Panicked", "OutcomeUnknown", "TransactionEnded"]),

@@ -39,6 +39,7 @@ use crate::node::Node;
 
 /// The state of one level of a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct LevelReport {
     /// The nodes of the level, each a page.
     pub pages: u64,
@@ -71,6 +72,7 @@ impl LevelReport {
 
 /// The report of the check of one tree.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct TreeReport {
     /// One entry for each level, the leaves first.
     pub levels: Vec<LevelReport>,

@@ -11,6 +11,7 @@ use crate::parts::{ProductTxnParts, TxnParts};
 
 /// The choice whether an opening may, or must, create the database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum Creation {
     /// Open the database. If there is none, create it in the directory, which must be absent or
     /// hold no files.

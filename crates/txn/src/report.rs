@@ -10,6 +10,7 @@ use clearway_tree::TreeReport;
 
 /// The report of an opening: what it found, and what recovery did.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RecoveryReport {
     /// True if this opening has created the database.
     pub created: bool,
@@ -43,6 +44,7 @@ pub struct RecoveryReport {
 
 /// The result of checking one table, a part of [`VerifyReport`].
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct TableReport {
     /// The table's name; the catalogue's is empty.
     pub name: String,
@@ -56,6 +58,7 @@ pub struct TableReport {
 
 /// The report of a verification that found no damage. (Damage is an error.)
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct VerifyReport {
     /// One entry for each table, the catalogue (the internal table of tables) first.
     pub tables: Vec<TableReport>,
@@ -87,6 +90,7 @@ pub struct Holdings {
 
 /// Counters of the engine since the database was opened.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct EngineStats {
     /// The id of the database, which its copies and backups share.
     pub database: DatabaseId,
