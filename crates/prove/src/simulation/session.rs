@@ -431,7 +431,7 @@ impl Session {
         });
         let depends_on = expected.depends_on;
         if self.is_fetching() {
-            return self.judge_fetched(around, table, range, around.ends, wrong);
+            return self.judge_fetched_key(around, table, key, wrong);
         }
         if let Some(detail) = wrong {
             return Err(Violation::new(Oracle::Serializable, detail));

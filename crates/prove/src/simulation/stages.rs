@@ -62,6 +62,8 @@ pub(super) struct Stages {
     pages: Option<FetchedPages>,
     /// The answers of the fetch stage that were judged.
     judged: u64,
+    /// Table and key of the first look at each key, and the number of ends of transactions then.
+    looks: Vec<(String, Vec<u8>, u64)>,
 }
 
 impl Stages {
@@ -73,8 +75,19 @@ impl Stages {
     ) -> (Box<dyn Program>, Box<Stages>) {
         let (one, again) = twice(program, random);
         let (is_converted, judged) = (false, 0);
-        let (table_lock, pages) = (None, None);
-        (one, Box::new(Stages { first, again, table_lock, is_converted, pages, judged }))
+        let (table_lock, pages, looks) = (None, None, Vec::new());
+        (one, Box::new(Stages { first, again, table_lock, is_converted, pages, judged, looks }))
+    }
+
+    /// Returns the number of ends at the first look at a key, which is `now` if this is the first.
+    /// A write may rely on what the stage has read of the key before, as the operate stage may,
+    /// which has a lock on it.
+    fn first_look(&mut self, table: &str, key: &[u8], now: u64) -> u64 {
+        if let Some((.., ends)) = self.looks.iter().find(|(of, at, _)| of == table && at == key) {
+            return *ends;
+        }
+        self.looks.push((table.to_owned(), key.to_vec(), now));
+        now
     }
 
     /// Takes the pins of the fetch stage.
@@ -149,6 +162,23 @@ impl Session {
             self.footprint = Footprint::default();
         }
         result
+    }
+
+    /// Judges an answer of the fetch stage about one key. `wrong` says what is wrong with it.
+    ///
+    /// # Errors
+    /// If it is judged and wrong.
+    pub(super) fn judge_fetched_key(
+        &mut self,
+        around: &Surroundings<'_>,
+        table: &str,
+        key: &[u8],
+        wrong: Option<String>,
+    ) -> Verdict {
+        let now = around.ends;
+        let look = self.stages.as_mut().map(|stages| stages.first_look(table, key, now));
+        let range = (Bound::Included(key), Bound::Included(key));
+        self.judge_fetched(around, table, range, look.unwrap_or(now), wrong)
     }
 
     /// Judges an answer of the fetch stage, which has read `range` since `ends`, if others have
