@@ -22,7 +22,8 @@
 //!   dropped without being run, which never happens to an accepted job (PIPELINE-2).
 //! - PIPELINE-2. An accepted transaction is run once (its closure again after a deadlock), and its
 //!   result is delivered exactly once: also when the pipeline is closed, when the closure or its
-//!   callback panics, and when the log fails.
+//!   callback panics, and when the log fails. (If the conversion of its error panics there is no
+//!   result: the wait for the ticket panics, and no callback is called.)
 //! - PIPELINE-3. No queue is shared by all clients: an inbox, and the results that wait, belong to
 //!   one agent. An idle agent takes jobs from other inboxes, so that a lock wait of one agent does
 //!   not delay the jobs in its inbox. (What was begun stays with its agent: AGENT-1.)

@@ -12,8 +12,8 @@
 //! - STAGING-1. A fetch stage requests no lock, logs nothing and changes no page. What the closure
 //!   writes is in the overlay, which only this run of the closure reads.
 //! - STAGING-2. The contents that a fetch stage reads may be uncommitted, and may together fit no
-//!   state of the database. So no result of it leaves this run of the closure: the caller drops
-//!   what the closure returns.
+//!   state of the database. A write may rely on what the stage has read of its key before. So no
+//!   result of it leaves this run of the closure: the caller drops what the closure returns.
 //! - STAGING-3. A fetch stage is bounded: in operations, in bytes that it copies, and in time. It
 //!   is over at the bound, and after an error that only the state of the database explains (bytes
 //!   that may be those of a page in the midst of a change of use, a read that fails). Then each
